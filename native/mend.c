@@ -1,0 +1,394 @@
+/*
+ * What mend needs from C: take a descriptor out of a socket, watch it on the event loop, read and write it
+ * without blocking, send kernel notifications from a thread of their own, and lock a file.
+ * See README.md beside this file for threads and ownership.
+ */
+#define _GNU_SOURCE
+#define NAPI_VERSION 8
+#include <node_api.h>
+#include <uv.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK(env, call)                                                        \
+  do {                                                                          \
+    if ((call) != napi_ok) {                                                    \
+      bool pending_ = false;                                                    \
+      napi_is_exception_pending((env), &pending_);                              \
+      if (!pending_) napi_throw_error((env), "ERR_MEND_NATIVE", "wrong argument: " #call); \
+      return NULL;                                                              \
+    }                                                                           \
+  } while (0)
+
+static napi_value number(napi_env env, int64_t value) {
+  napi_value out;
+  CHECK(env, napi_create_int64(env, value, &out));
+  return out;
+}
+
+/* receiveDescriptor(socket) -> descriptor, made non-blocking and close-on-exec, or -errno. */
+static napi_value receive_descriptor(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t sock;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &sock));
+
+  char byte;
+  struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+  union {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+  } control;
+  struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  ssize_t n;
+  do n = recvmsg(sock, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) return number(env, -errno);
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return number(env, -ENOMSG);
+  int fd;
+  memcpy(&fd, CMSG_DATA(header), sizeof fd);
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+    int code = errno;
+    close(fd);
+    return number(env, -code);
+  }
+  return number(env, fd);
+}
+
+/* closeDescriptor(descriptor) -> 0 or -errno. */
+static napi_value close_descriptor(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t fd;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  return number(env, close(fd) < 0 ? -errno : 0);
+}
+
+/* lockFile(descriptor) -> 0, or -EWOULDBLOCK while another open file description holds the lock (flock(2)). */
+static napi_value lock_file(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t fd;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  return number(env, flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0);
+}
+
+static int64_t now_microseconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/*
+ * receive(descriptor, buffer, spin) -> length of one request, 0 when none is waiting, or -errno.
+ * Looks again for `spin` microseconds before it says that none is waiting: a caller that makes one call
+ * after another is answered without a sleep and a wake-up in between.
+ */
+static napi_value receive(napi_env env, napi_callback_info info) {
+  napi_value argv[3];
+  size_t argc = 3, size;
+  int32_t fd, spin;
+  void *data;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  CHECK(env, napi_get_buffer_info(env, argv[1], &data, &size));
+  CHECK(env, napi_get_value_int32(env, argv[2], &spin));
+  int64_t until = 0;
+  for (;;) {
+    ssize_t n = read(fd, data, size);
+    if (n >= 0) return number(env, n);
+    if (errno == EINTR || errno == ENOENT) continue; /* ENOENT: the request was interrupted before it was read */
+    if (errno != EAGAIN) return number(env, -errno);
+    if (spin <= 0) return number(env, 0);
+    int64_t now = now_microseconds();
+    if (until == 0) until = now + spin;
+    else if (now >= until) return number(env, 0);
+  }
+}
+
+/* send(descriptor, head, headLength, tail | undefined, tailOffset, tailLength) -> 0 or -errno. One gathered write. */
+static napi_value send_reply(napi_env env, napi_callback_info info) {
+  napi_value argv[6];
+  size_t argc = 6, size;
+  int32_t fd;
+  int64_t head_length, offset = 0, length = 0;
+  void *data;
+  struct iovec iov[2];
+  int parts = 1;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  CHECK(env, napi_get_buffer_info(env, argv[1], &data, &size));
+  CHECK(env, napi_get_value_int64(env, argv[2], &head_length));
+  if (head_length < 0 || (uint64_t)head_length > size) return number(env, -EINVAL);
+  iov[0] = (struct iovec){.iov_base = data, .iov_len = (size_t)head_length};
+  if (argc >= 6) {
+    CHECK(env, napi_get_value_int64(env, argv[4], &offset));
+    CHECK(env, napi_get_value_int64(env, argv[5], &length));
+    if (length > 0) {
+      CHECK(env, napi_get_buffer_info(env, argv[3], &data, &size));
+      if (offset < 0 || (uint64_t)offset > size || (uint64_t)length > size - (uint64_t)offset) return number(env, -EINVAL);
+      iov[1] = (struct iovec){.iov_base = (char *)data + offset, .iov_len = (size_t)length};
+      parts = 2;
+    }
+  }
+  ssize_t n;
+  do n = writev(fd, iov, parts);
+  while (n < 0 && errno == EINTR);
+  return number(env, n < 0 ? -errno : 0);
+}
+
+/* One notification on its way to the kernel, then back to JavaScript. */
+struct notice {
+  struct notice *next;
+  napi_ref callback;
+  int result;
+  size_t length;
+  unsigned char bytes[];
+};
+
+/* A watched descriptor. Freed when the loop has closed both handles and the thread (if any) has ended. */
+struct channel {
+  napi_env env;
+  int fd;
+  napi_ref on_readable;
+  napi_async_context context;
+  napi_async_cleanup_hook_handle hook;
+  uv_poll_t poll;
+  uv_async_t async;
+  pthread_mutex_t mutex;
+  pthread_cond_t wake;
+  struct notice *waiting, **waiting_end; /* to be written; guarded by mutex */
+  struct notice *finished, **finished_end; /* to be told; guarded by mutex */
+  bool thread_started, closing; /* guarded by mutex */
+  int references; /* handles not yet closed + thread; guarded by mutex */
+  bool closed; /* loop thread only: close was asked for */
+};
+
+static void release(struct channel *c) {
+  pthread_mutex_lock(&c->mutex);
+  bool last = --c->references == 0;
+  pthread_mutex_unlock(&c->mutex);
+  if (!last) return;
+  pthread_mutex_destroy(&c->mutex);
+  pthread_cond_destroy(&c->wake);
+  free(c);
+}
+
+static void *notification_thread(void *argument) {
+  struct channel *c = argument;
+  pthread_mutex_lock(&c->mutex);
+  for (;;) {
+    while (c->waiting == NULL && !c->closing) pthread_cond_wait(&c->wake, &c->mutex);
+    if (c->closing) break;
+    struct notice *n = c->waiting;
+    c->waiting = n->next;
+    if (c->waiting == NULL) c->waiting_end = &c->waiting;
+    pthread_mutex_unlock(&c->mutex);
+    ssize_t written;
+    do written = write(c->fd, n->bytes, n->length);
+    while (written < 0 && errno == EINTR);
+    n->result = written < 0 ? -errno : 0;
+    n->next = NULL;
+    pthread_mutex_lock(&c->mutex);
+    *c->finished_end = n;
+    c->finished_end = &n->next;
+    if (!c->closing) uv_async_send(&c->async);
+  }
+  pthread_mutex_unlock(&c->mutex);
+  release(c);
+  return NULL;
+}
+
+static struct notice *take(struct notice **head, struct notice ***end) {
+  struct notice *list = *head;
+  *head = NULL;
+  *end = head;
+  return list;
+}
+
+/* Tells JavaScript how each of a list of notifications went, and frees the list. */
+static void tell(struct channel *c, struct notice *list) {
+  napi_handle_scope scope;
+  if (napi_open_handle_scope(c->env, &scope) != napi_ok) return;
+  napi_value receiver;
+  napi_get_global(c->env, &receiver);
+  while (list != NULL) {
+    struct notice *n = list;
+    list = n->next;
+    napi_value callback, argument;
+    if (napi_get_reference_value(c->env, n->callback, &callback) == napi_ok && napi_create_int32(c->env, n->result, &argument) == napi_ok)
+      napi_make_callback(c->env, c->context, receiver, callback, 1, &argument, NULL);
+    napi_delete_reference(c->env, n->callback);
+    free(n);
+  }
+  napi_close_handle_scope(c->env, scope);
+}
+
+static void on_async(uv_async_t *handle) {
+  struct channel *c = handle->data;
+  pthread_mutex_lock(&c->mutex);
+  struct notice *list = take(&c->finished, &c->finished_end);
+  pthread_mutex_unlock(&c->mutex);
+  tell(c, list);
+}
+
+static void on_poll(uv_poll_t *handle, int status, int events) {
+  (void)events;
+  struct channel *c = handle->data;
+  napi_handle_scope scope;
+  if (napi_open_handle_scope(c->env, &scope) != napi_ok) return;
+  napi_value receiver, callback, argument;
+  if (napi_get_global(c->env, &receiver) == napi_ok && napi_get_reference_value(c->env, c->on_readable, &callback) == napi_ok &&
+      napi_create_int32(c->env, status, &argument) == napi_ok)
+    napi_make_callback(c->env, c->context, receiver, callback, 1, &argument, NULL);
+  napi_close_handle_scope(c->env, scope);
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+  struct channel *c = handle->data;
+  if (handle == (uv_handle_t *)&c->async) napi_remove_async_cleanup_hook(c->hook);
+  release(c);
+}
+
+static void shut(struct channel *c) {
+  if (c->closed) return;
+  c->closed = true;
+  uv_poll_stop(&c->poll);
+  pthread_mutex_lock(&c->mutex);
+  c->closing = true;
+  struct notice *waiting = take(&c->waiting, &c->waiting_end), *finished = take(&c->finished, &c->finished_end);
+  pthread_cond_signal(&c->wake);
+  pthread_mutex_unlock(&c->mutex);
+  for (struct notice *n = waiting; n != NULL; n = n->next) n->result = -ECANCELED;
+  tell(c, finished);
+  tell(c, waiting);
+  napi_delete_reference(c->env, c->on_readable);
+  napi_async_destroy(c->env, c->context);
+  uv_close((uv_handle_t *)&c->poll, on_handle_closed);
+  uv_close((uv_handle_t *)&c->async, on_handle_closed);
+}
+
+static void on_cleanup(napi_async_cleanup_hook_handle hook, void *argument) {
+  (void)hook;
+  shut(argument);
+}
+
+/* watch(descriptor, onReadable(status)) -> channel. The descriptor stays the caller's. */
+static napi_value watch(napi_env env, napi_callback_info info) {
+  napi_value argv[2], name, out;
+  size_t argc = 2;
+  int32_t fd;
+  uv_loop_t *loop;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  CHECK(env, napi_get_uv_event_loop(env, &loop));
+  struct channel *c = calloc(1, sizeof *c);
+  if (c == NULL) return number(env, -ENOMEM);
+  c->env = env;
+  c->fd = fd;
+  c->waiting_end = &c->waiting;
+  c->finished_end = &c->finished;
+  c->references = 2;
+  pthread_mutex_init(&c->mutex, NULL);
+  pthread_cond_init(&c->wake, NULL);
+  c->poll.data = c->async.data = c;
+  int code = uv_poll_init(loop, &c->poll, fd);
+  if (code < 0) {
+    free(c);
+    return number(env, code);
+  }
+  uv_async_init(loop, &c->async, on_async);
+  CHECK(env, napi_create_reference(env, argv[1], 1, &c->on_readable));
+  CHECK(env, napi_create_string_utf8(env, "mend.channel", NAPI_AUTO_LENGTH, &name));
+  CHECK(env, napi_async_init(env, NULL, name, &c->context));
+  CHECK(env, napi_add_async_cleanup_hook(env, on_cleanup, c, &c->hook));
+  code = uv_poll_start(&c->poll, UV_READABLE, on_poll);
+  if (code < 0) {
+    shut(c);
+    return number(env, code);
+  }
+  CHECK(env, napi_create_external(env, c, NULL, NULL, &out));
+  return out;
+}
+
+/* unwatch(channel): stops watching; notifications not yet written end with -ECANCELED. Call once. */
+static napi_value unwatch(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  void *c;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_external(env, argv[0], &c));
+  shut(c);
+  return NULL;
+}
+
+/* notify(channel, message, callback(result)) -> 0 or -errno. Copies the message; written by the channel's own thread. */
+static napi_value notify(napi_env env, napi_callback_info info) {
+  napi_value argv[3];
+  size_t argc = 3, size;
+  void *pointer, *data;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_external(env, argv[0], &pointer));
+  CHECK(env, napi_get_buffer_info(env, argv[1], &data, &size));
+  struct channel *c = pointer;
+  if (c->closed) return number(env, -ECANCELED);
+  struct notice *n = calloc(1, sizeof *n + size);
+  if (n == NULL) return number(env, -ENOMEM);
+  n->length = size;
+  memcpy(n->bytes, data, size);
+  CHECK(env, napi_create_reference(env, argv[2], 1, &n->callback));
+  int code = 0;
+  pthread_mutex_lock(&c->mutex);
+  if (!c->thread_started) {
+    pthread_t thread;
+    code = pthread_create(&thread, NULL, notification_thread, c);
+    if (code == 0) {
+      pthread_detach(thread);
+      c->thread_started = true;
+      c->references++;
+    }
+  }
+  if (code == 0) {
+    *c->waiting_end = n;
+    c->waiting_end = &n->next;
+    pthread_cond_signal(&c->wake);
+  }
+  pthread_mutex_unlock(&c->mutex);
+  if (code != 0) {
+    napi_delete_reference(env, n->callback);
+    free(n);
+  }
+  return number(env, -code);
+}
+
+NAPI_MODULE_INIT() {
+  static const struct {
+    const char *name;
+    napi_callback call;
+  } methods[] = {
+      {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
+      {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
+  };
+  for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
+    napi_value function;
+    CHECK(env, napi_create_function(env, methods[i].name, NAPI_AUTO_LENGTH, methods[i].call, NULL, &function));
+    CHECK(env, napi_set_named_property(env, exports, methods[i].name, function));
+  }
+  return exports;
+}

@@ -1,0 +1,129 @@
+import { describeError, log } from '../log.js';
+import { FUSE_ROOT_ID, REQUEST_BUFFER_SIZE, Size } from './constants.js';
+import { decodeRequest } from './decode.js';
+import { type Dispatcher, dispatch, FIXED_REPLY_SIZE } from './dispatch.js';
+import { type Owner, WireWriter } from './encode.js';
+import { errno } from './errno.js';
+import { type Connection, encodeInit, negotiate } from './init.js';
+import type { Native, NativeChannel } from './native.js';
+import type { Operations } from './operations.js';
+import type { DataReply } from './reply.js';
+import { WireReader } from './wire-reader.js';
+
+/** How long, in µs, to look for the next request before going back to sleep. */
+const SPIN = 30;
+/** How many requests one wake-up serves before the event loop gets its turn. */
+const BATCH = 256;
+/** Room for one READDIRPLUS answer: the kernel asks for at most 256 pages at a time. */
+const REPLY_BUFFER_SIZE = 128 * 1024;
+
+/** What a mount's owner is told. */
+export interface ChannelEvents {
+  ready(connection: Connection): void;
+  /** The kernel ended the connection: unmounted or aborted. Nothing is served after this. */
+  ended(): void;
+}
+
+/** Serves the kernel's requests of one mount over its `/dev/fuse` descriptor, on the loop of the calling thread. */
+export class Channel {
+  readonly #native: Native;
+  readonly #fd: number;
+  readonly #events: ChannelEvents;
+  readonly #requests: Buffer;
+  readonly #reader: WireReader;
+  readonly #dispatcher: Dispatcher;
+  readonly #waiting = new Set<Promise<unknown>>();
+  #channel: NativeChannel | undefined;
+
+  constructor(native: Native, fd: number, owner: Owner, operations: Operations, events: ChannelEvents) {
+    this.#native = native;
+    this.#fd = fd;
+    this.#events = events;
+    this.#requests = Buffer.alloc(REQUEST_BUFFER_SIZE);
+    this.#reader = new WireReader(this.#requests);
+    this.#dispatcher = {
+      operations,
+      out: new WireWriter(Buffer.alloc(REPLY_BUFFER_SIZE), owner),
+      newWriter: () => new WireWriter(Buffer.alloc(FIXED_REPLY_SIZE), owner),
+      send: (out, tail) => this.#send(out, tail),
+      pending: (answer) => {
+        this.#waiting.add(answer);
+        answer.then(() => this.#waiting.delete(answer));
+      },
+    };
+    const channel = native.watch(fd, () => this.#drain());
+    if (typeof channel === 'number') throw Object.assign(new Error('cannot watch /dev/fuse'), { errno: channel });
+    this.#channel = channel;
+  }
+
+  /** Sends a notification from the channel's own thread; resolves with 0 or `-errno` when the kernel has taken it. */
+  notify(message: Buffer): Promise<number> {
+    return new Promise((resolve) => {
+      if (!this.#channel) return resolve(-errno.ENOTCONN);
+      const code = this.#native.notify(this.#channel, message, resolve);
+      if (code < 0) resolve(code);
+    });
+  }
+
+  /** Stops serving and closes the descriptor. Requests that come later are the kernel's to fail. */
+  close(): void {
+    if (!this.#channel) return;
+    this.#native.unwatch(this.#channel);
+    this.#channel = undefined;
+    this.#native.closeDescriptor(this.#fd);
+  }
+
+  #drain(): void {
+    let spin = 0;
+    for (let served = 0; served < BATCH && this.#channel; served++) {
+      const length = this.#native.receive(this.#fd, this.#requests, spin);
+      if (length === 0) return;
+      if (length < 0) {
+        if (length !== -errno.ENODEV) log('error', 'cannot read /dev/fuse', { errno: -length });
+        this.close();
+        this.#events.ended();
+        return;
+      }
+      this.#serve(length);
+      spin = SPIN;
+    }
+  }
+
+  #serve(length: number): void {
+    try {
+      this.#reader.limit(length);
+      const request = decodeRequest(this.#reader);
+      if (request.body.op === 'init') {
+        const connection = negotiate(request.body);
+        const { out } = this.#dispatcher;
+        out.begin();
+        encodeInit(out, connection);
+        out.finish(request.uniqueLow, request.uniqueHigh, 0);
+        this.#send(out);
+        this.#events.ready(connection);
+      } else dispatch(this.#dispatcher, request);
+    } catch (error) {
+      log('error', 'request not understood', { error: describeError(error) });
+      this.#refuse(length);
+    }
+  }
+
+  /** Answers EIO to a request whose header, at least, can be read. */
+  #refuse(length: number): void {
+    if (length < Size.IN_HEADER) return;
+    const { out } = this.#dispatcher;
+    out.begin();
+    out.finish(this.#requests.readUInt32LE(8), this.#requests.readUInt32LE(12), errno.EIO);
+    this.#send(out);
+  }
+
+  #send(out: WireWriter, tail?: DataReply): void {
+    const code = tail
+      ? this.#native.send(this.#fd, out.bytes, out.length, tail.data, tail.start, tail.length)
+      : this.#native.send(this.#fd, out.bytes, out.length);
+    // ENOENT: the caller was interrupted meanwhile and no longer waits for this answer.
+    if (code < 0 && code !== -errno.ENOENT) log('warn', 'answer not taken by the kernel', { errno: -code });
+  }
+}
+
+export { FUSE_ROOT_ID };

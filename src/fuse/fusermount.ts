@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { isSystemError, MendError } from '../errors.js';
+import type { Native } from './native.js';
+
+/** Options of every mount: nobody but its owner may enter, and nothing in it can be run or is a device (spec §3.4). */
+const MOUNT_OPTIONS = 'rw,nosuid,nodev,noexec,fsname=mend,subtype=mend';
+const NO_FUSERMOUNT = 'fusermount3 is not installed: install the package fuse3 ("apt install fuse3" on Debian)';
+
+/** What fusermount3 says in its own words, and what to tell a person. */
+const explanations: readonly (readonly [pattern: RegExp, sentence: string])[] = [
+  [/\/dev\/fuse: Permission denied/, '/dev/fuse is closed to you: have an administrator run "chmod 0666 /dev/fuse"'],
+  [/device not found|\/dev\/fuse: No such/, 'this kernel has no FUSE: load it with "modprobe fuse" as root'],
+  [/Operation not permitted/, 'FUSE mounts are not permitted here: allow the container or sandbox to mount FUSE'],
+  [/too many FUSE filesystems/, 'you have as many FUSE mounts as mount_max in /etc/fuse.conf allows: unmount one'],
+];
+
+interface Ended {
+  readonly status: number | null;
+  readonly complaint: string;
+}
+
+function ended(child: ChildProcess, onExit: () => void): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    let complaint = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      complaint += text;
+    });
+    child.on('error', (error) => {
+      reject(isSystemError(error, 'ENOENT') ? new MendError(NO_FUSERMOUNT) : error);
+    });
+    child.on('exit', onExit);
+    child.on('close', (status) => resolve({ status, complaint: complaint.trim() }));
+  });
+}
+
+function explain(action: string, path: string, { complaint, status }: Ended): MendError {
+  const known = explanations.find(([pattern]) => pattern.test(complaint));
+  if (known) return new MendError(known[1]);
+  const words = complaint.replace(/^fusermount3: /, '').split('\n')[0] || `fusermount3 ended with status ${status}`;
+  return new MendError(`cannot ${action} ${path}: ${words}`);
+}
+
+/**
+ * Has fusermount3 mount a FUSE file system as the calling user, and takes over its `/dev/fuse` descriptor
+ * (non-blocking, close-on-exec). The mount point's checks are fusermount3's (mount.fuse3(8)).
+ * @throws {MendError} when fusermount3 is missing or refuses.
+ */
+export async function mountWithFusermount(native: Native, path: string): Promise<number> {
+  const child = spawn('fusermount3', ['-o', MOUNT_OPTIONS, '--', path], {
+    cwd: '/',
+    env: { ...process.env, _FUSE_COMMFD: '3', LC_ALL: 'C' },
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+  });
+  let fd = -1;
+  const end = await ended(child, () => {
+    const socket = child.stdio[3] as unknown as { _handle: { fd: number } | null } | undefined;
+    if (socket?._handle) fd = native.receiveDescriptor(socket._handle.fd);
+  });
+  if (end.status !== 0 || fd < 0) throw explain('mount on', path, end);
+  return fd;
+}
+
+/**
+ * Has fusermount3 take a mount off.
+ * @param lazy takes the name away at once and lets open files finish (fusermount3 -z)
+ * @throws {MendError} when it cannot, for instance while files are open and `lazy` is false.
+ */
+export async function unmountWithFusermount(path: string, lazy: boolean): Promise<void> {
+  const child = spawn('fusermount3', ['-u', ...(lazy ? ['-z'] : []), '--', path], {
+    cwd: '/',
+    env: { ...process.env, LC_ALL: 'C' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const end = await ended(child, () => {});
+  if (end.status !== 0) throw explain('unmount', path, end);
+}

@@ -1,0 +1,32 @@
+import { Notify, Size } from './constants.js';
+
+function message(code: number, length: number): { bytes: Buffer; view: DataView } {
+  const bytes = Buffer.alloc(Size.OUT_HEADER + length);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  view.setUint32(0, bytes.length, true);
+  view.setInt32(4, code, true);
+  return { bytes, view };
+}
+
+/** `fuse_notify_inval_inode_out` with offset -1: drops the cached attributes of a node, not its pages. */
+export function invalidateAttributes(node: number): Buffer {
+  const { bytes, view } = message(Notify.INVAL_INODE, 24);
+  view.setBigUint64(16, BigInt(node), true);
+  view.setBigInt64(24, -1n, true);
+  return bytes;
+}
+
+/** `fuse_notify_inval_entry_out`: drops one cached name of a directory. Takes the directory's lock in the kernel. */
+export function invalidateEntry(parent: number, name: string): Buffer {
+  const encoded = Buffer.from(name);
+  const { bytes, view } = message(Notify.INVAL_ENTRY, 16 + encoded.length + 1);
+  view.setBigUint64(16, BigInt(parent), true);
+  view.setUint32(24, encoded.length, true);
+  encoded.copy(bytes, 32);
+  return bytes;
+}
+
+/** FUSE_NOTIFY_INC_EPOCH: drops every cached name of the mount; takes no lock. */
+export function incrementEpoch(): Buffer {
+  return message(Notify.INC_EPOCH, 0).bytes;
+}
