@@ -1,0 +1,2 @@
+/** Time in µs since the epoch. */
+export type Clock = () => number;

@@ -1,0 +1,26 @@
+/** What the kernel says of a thread; see proc_pid_stat(5). */
+export interface ProcessInfo {
+  /** Process (thread group) id. */
+  readonly pid: number;
+  readonly parent: number;
+  /** POSIX session id. */
+  readonly session: number;
+  /** Start time in clock ticks since boot; with the pid it names a process for good. */
+  readonly start: number;
+}
+
+/** How a process ends, as seen while it closes its files. */
+export interface ProcessEnd {
+  readonly exiting: boolean;
+  /** The signal that ends it, 0 for none. */
+  readonly signal: number;
+}
+
+/** Looks at other processes. Every method answers undefined when the process is gone. */
+export interface Processes {
+  /** Of a thread id, or of a process id. */
+  info(thread: number): ProcessInfo | undefined;
+  /** The resolved path of the program that a process runs. */
+  executable(pid: number): string | undefined;
+  end(thread: number): ProcessEnd | undefined;
+}

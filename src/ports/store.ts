@@ -1,0 +1,91 @@
+/** How a content came to be in a file's history. */
+export type VersionKind = 'saved' | 'merged' | 'imported' | 'removed' | 'conflict' | 'interrupted' | 'restored';
+
+/** A row of the live tree. Times are µs since the epoch, sizes bytes. */
+export interface NodeRow {
+  readonly id: number;
+  readonly tree: number;
+  /** 0 for memory, else the mount that a local file belongs to. */
+  readonly mount: number;
+  readonly parent: number | null;
+  readonly name: string | null;
+  readonly kind: 'file' | 'directory';
+  /** The head; null for folders, local files, and files never closed yet. */
+  readonly content: number | null;
+  readonly size: number;
+  readonly mtime: number;
+  readonly ctime: number;
+  readonly shown: number;
+}
+
+/** One entry of a file's history. */
+export interface NewVersion {
+  readonly tree: number;
+  readonly path: string;
+  readonly content: number;
+  readonly kind: VersionKind;
+  /** Row id of the session, 0 when none. */
+  readonly session: number;
+}
+
+export interface DraftRow {
+  readonly id: number;
+  readonly tree: number;
+  readonly node: number;
+  readonly path: string;
+  readonly session: number;
+  readonly base: number | null;
+}
+
+/** What the file system asks of the store. Everything is synchronous but `flushed`. */
+export interface TreeStore {
+  /**
+   * Runs `work` in one immediate transaction, after changes by others have been handed to `follow`.
+   * When `work` throws, nothing is stored. Calls nest into the outermost.
+   */
+  write<T>(work: () => T): T;
+  /** A row id that was never used and never will be again. */
+  newId(): number;
+
+  /** The bytes of a content; not to be changed. */
+  content(id: number): Buffer;
+  /** Stores bytes once; the same bytes give the same id. */
+  putContent(bytes: Buffer): number;
+
+  /** Every row of a tree: memory, and local files of the given mount. */
+  loadNodes(tree: number, mount: number): NodeRow[];
+  loadNode(id: number): NodeRow | undefined;
+  insertNode(row: NodeRow): void;
+  updateNode(row: NodeRow): void;
+  deleteNode(id: number): void;
+  /** Tells every other daemon that a node of a tree changed. */
+  recordChange(tree: number, node: number): void;
+
+  /** Gives a file the head that `row` names, with an entry in the history of `path`; tells the feed. */
+  saveHead(row: NodeRow, path: string, kind: VersionKind, session: number): void;
+  /** Takes a file out of the tree: its head becomes a `removed` version of `path`; tells the feed. */
+  removeHead(row: NodeRow, path: string, session: number): void;
+  addVersion(version: NewVersion): void;
+  /** Gives the history of one path to another, after what that one has. */
+  moveHistory(tree: number, from: string, to: string): void;
+  dropHistory(tree: number, path: string): void;
+  /** True when every version of the path was made by the session, so that it may be a temporary of its own. */
+  historyIsOwn(tree: number, path: string, session: number): boolean;
+
+  insertDraft(row: DraftRow): void;
+  /** Appends write number `index` of a draft; `bytes` null truncates to `position`. */
+  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null): void;
+  deleteDraft(draft: number): void;
+
+  readLocal(node: number, position: number, length: number, size: number): Buffer;
+  writeLocal(node: number, position: number, bytes: Buffer): void;
+  truncateLocal(node: number, size: number): void;
+  deleteLocal(node: number): void;
+
+  /** Row id of a session, made at its first use. */
+  sessionRow(session: { readonly key: string; readonly name: string }): number;
+  saveServed(session: number, tree: number, path: string, content: number | null, wrote: number | null): void;
+
+  /** Resolves when everything committed so far is on the disk. */
+  flushed(): Promise<void>;
+}

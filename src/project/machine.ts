@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { isSystemError } from '../errors.js';
+import type { MachineIdentity } from '../store/projects.js';
+
+const SYSTEM_FILES = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
+const MACHINE_ID = /^[0-9a-f]{32}$/;
+
+/**
+ * Who this machine is: its machine-id (machine-id(5)) and host name. A machine without one gets an id that is
+ * made once and kept in the store's folder. `systemFiles` are the files asked first.
+ */
+export function readMachine(storeFolder: string, systemFiles: readonly string[] = SYSTEM_FILES): MachineIdentity {
+  const known = systemFiles.map(readId).find((id) => id !== null);
+  return { machineId: known ?? ownId(storeFolder), name: hostname() || 'localhost' };
+}
+
+/** The id in a file; null when the file is missing, unreadable or holds none ("uninitialized", empty). */
+function readId(file: string): string | null {
+  try {
+    const text = readFileSync(file, 'utf8').trim().toLowerCase();
+    return MACHINE_ID.test(text) && !/^0+$/.test(text) ? text : null;
+  } catch (error) {
+    if (isSystemError(error)) return null;
+    throw error;
+  }
+}
+
+/** Several processes may ask at once: whoever links its file first decides. */
+function ownId(storeFolder: string): string {
+  const file = join(storeFolder, 'machine-id');
+  const kept = readId(file);
+  if (kept !== null) return kept;
+  mkdirSync(storeFolder, { recursive: true, mode: 0o700 });
+  const id = randomBytes(16).toString('hex');
+  const temporary = `${file}.${id.slice(0, 8)}.tmp`;
+  writeFileSync(temporary, `${id}\n`, { mode: 0o600, flag: 'wx' });
+  try {
+    linkSync(temporary, file);
+    return id;
+  } catch (error) {
+    const winner = readId(file);
+    if (winner !== null) return winner;
+    throw error;
+  } finally {
+    unlinkSync(temporary);
+  }
+}

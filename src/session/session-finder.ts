@@ -1,0 +1,82 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../ports/clock.js';
+import type { ProcessInfo, Processes } from '../ports/process.js';
+import type { CallingProcess, Session } from './session.js';
+
+/** How long, in µs, a thread id is taken for the process it was last time; far less than ids take to come round again. */
+const TRUSTED = 100_000;
+/** Threads and POSIX sessions remembered. */
+const REMEMBERED = 4096;
+/** Ancestors looked at; a longer chain is cut off. */
+const GENERATIONS = 64;
+
+interface Remembered {
+  readonly process: CallingProcess;
+  until: number;
+}
+
+/** Stands for a caller that is gone or that the kernel does not name (pid 0). */
+const UNKNOWN: CallingProcess = { pid: 0, session: { key: 'unknown', name: 'unknown' } };
+
+/** Finds out which session a thread belongs to, from what the kernel says of it and never from what it says of itself. */
+export class SessionFinder {
+  readonly #processes: Processes;
+  readonly #clock: Clock;
+  readonly #boot: string;
+  readonly #harnessOf: (executable: string) => string | undefined;
+  readonly #threads = new LRUCache<number, Remembered>({ max: REMEMBERED });
+  readonly #posix = new LRUCache<number, { key: string; start: number | undefined }>({ max: REMEMBERED });
+
+  /**
+   * @param boot names this boot of the machine, since process ids start again with the next
+   * @param harnessOf tells which harness a program is, by its resolved path
+   */
+  constructor(processes: Processes, clock: Clock, boot: string, harnessOf: (executable: string) => string | undefined) {
+    this.#processes = processes;
+    this.#clock = clock;
+    this.#boot = boot;
+    this.#harnessOf = harnessOf;
+  }
+
+  /** The process and session of a thread that waits for an answer; a thread that is gone is in a session of its own kind. */
+  find(thread: number): CallingProcess {
+    if (thread === 0) return UNKNOWN;
+    const now = this.#clock();
+    const remembered = this.#threads.get(thread);
+    if (remembered && now < remembered.until) return remembered.process;
+    const info = this.#processes.info(thread);
+    if (!info) return remembered?.process ?? UNKNOWN;
+    const process = { pid: info.pid, session: this.#sessionOf(info) };
+    this.#threads.set(thread, { process, until: now + TRUSTED });
+    return process;
+  }
+
+  #sessionOf(caller: ProcessInfo): Session {
+    let info: ProcessInfo | undefined = caller;
+    for (let i = 0; info && info.pid > 1 && i < GENERATIONS; i++) {
+      const executable = this.#processes.executable(info.pid);
+      const harness = executable === undefined ? undefined : this.#harnessOf(executable);
+      if (harness !== undefined) {
+        return { key: `${this.#boot}/${harness}/${info.pid}/${info.start}`, name: `${harness} ${info.pid}` };
+      }
+      info = info.parent > 0 ? this.#processes.info(info.parent) : undefined;
+    }
+    return this.#posixSession(caller);
+  }
+
+  /** A POSIX session is named after its leader, and keeps its name when the leader has ended. */
+  #posixSession(caller: ProcessInfo): Session {
+    const id = caller.session;
+    const leader = id === caller.pid ? caller : this.#processes.info(id);
+    const start = leader?.session === id ? leader.start : undefined;
+    const known = this.#posix.get(id);
+    const name = `session ${id}`;
+    if (known && (start === undefined || known.start === undefined || known.start === start)) {
+      if (start !== undefined) known.start = start;
+      return { key: known.key, name };
+    }
+    const key = `${this.#boot}/session/${id}/${start ?? 'gone'}`;
+    this.#posix.set(id, { key, start });
+    return { key, name };
+  }
+}

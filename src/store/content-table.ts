@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type Database from 'better-sqlite3';
+import { LRUCache } from 'lru-cache';
+import { MendError } from '../errors.js';
+
+/** Bytes of contents kept in memory. */
+const CACHE_BYTES = 64 * 1024 * 1024;
+
+/** Immutable bytes, one row for each SHA-256. */
+export class ContentTable {
+  readonly #newId: () => number;
+  readonly #find;
+  readonly #load;
+  readonly #insert;
+  readonly #sweep;
+  readonly #cache = new LRUCache<number, Buffer>({ maxSize: CACHE_BYTES, sizeCalculation: (bytes) => bytes.length + 64 });
+
+  constructor(db: Database.Database, newId: () => number) {
+    this.#newId = newId;
+    this.#find = db.prepare<[Buffer], number>('SELECT id FROM content WHERE sha256 = ?').pluck();
+    this.#load = db.prepare<[number], Buffer>('SELECT bytes FROM content WHERE id = ?').pluck();
+    this.#insert = db.prepare('INSERT INTO content (id, size, sha256, bytes) VALUES (?, ?, ?, ?)');
+    this.#sweep = db.prepare(
+      `DELETE FROM content WHERE id <= ? AND id NOT IN (
+         SELECT content FROM node WHERE content IS NOT NULL UNION SELECT content FROM version
+         UNION SELECT base FROM draft WHERE base IS NOT NULL
+         UNION SELECT content FROM served WHERE content IS NOT NULL UNION SELECT wrote FROM served WHERE wrote IS NOT NULL
+         UNION SELECT sent FROM import_base UNION SELECT stored FROM import_base)`,
+    );
+  }
+
+  /** @throws {MendError} when there is no such content. */
+  get(id: number): Buffer {
+    const cached = this.#cache.get(id);
+    if (cached) return cached;
+    const bytes = this.#load.get(id);
+    if (!bytes) throw new MendError(`content ${id} is not in the store`);
+    this.#cache.set(id, bytes);
+    return bytes;
+  }
+
+  /** Stores a copy of `bytes`, or finds the row that has them. */
+  put(bytes: Buffer): number {
+    const sha256 = createHash('sha256').update(bytes).digest();
+    const known = this.#find.get(sha256);
+    if (known !== undefined) return known;
+    const id = this.#newId();
+    const copy = Buffer.from(bytes);
+    this.#insert.run(id, copy.length, sha256, copy);
+    this.#cache.set(id, copy);
+    return id;
+  }
+
+  /** Empties the cache, which may hold rows of a transaction that did not commit. */
+  forget(): void {
+    this.#cache.clear();
+  }
+
+  /** Deletes the contents up to an id that nothing points to. */
+  sweep(upTo: number): number {
+    return this.#sweep.run(upTo).changes;
+  }
+}

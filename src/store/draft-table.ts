@@ -1,0 +1,73 @@
+import type Database from 'better-sqlite3';
+import type { DraftRow } from '../ports/store.js';
+
+/** Writes that a draft can have before its rows are folded into one; ids leave room for 2^20. */
+const SHIFT = 2 ** 20;
+
+/** Bytes written and not yet saved, as the writes came. */
+export class DraftTable {
+  readonly #owner: string;
+  readonly #insert;
+  readonly #append;
+  readonly #delete;
+  readonly #deleteWrites;
+  readonly #owners;
+  readonly #byOwner;
+  readonly #writes;
+
+  /** @param owner names the daemon that serves the drafts made through this connection */
+  constructor(db: Database.Database, owner: string) {
+    this.#owner = owner;
+    this.#insert = db.prepare('INSERT INTO draft (id, owner, tree, node, path, session, base) VALUES (?, ?, ?, ?, ?, ?, ?)');
+    this.#append = db.prepare('INSERT INTO draft_write (id, position, bytes) VALUES (?, ?, ?)');
+    this.#delete = db.prepare('DELETE FROM draft WHERE id = ?');
+    this.#deleteWrites = db.prepare('DELETE FROM draft_write WHERE id >= ? AND id < ?');
+    this.#owners = db.prepare<[], string>('SELECT DISTINCT owner FROM draft').pluck();
+    this.#byOwner = db.prepare<[string], DraftRow>(
+      'SELECT id, tree, node, path, session, base FROM draft WHERE owner = ? ORDER BY id',
+    );
+    this.#writes = db.prepare<[number, number], { position: number; bytes: Buffer | null }>(
+      'SELECT position, bytes FROM draft_write WHERE id >= ? AND id < ? ORDER BY id',
+    );
+  }
+
+  insert(row: DraftRow): void {
+    this.#insert.run(row.id, this.#owner, row.tree, row.node, row.path, row.session, row.base);
+  }
+
+  append(draft: number, index: number, position: number, bytes: Buffer | null): void {
+    this.#append.run(draft * SHIFT + index, position, bytes);
+  }
+
+  delete(draft: number): void {
+    this.#delete.run(draft);
+    this.deleteWrites(draft);
+  }
+
+  deleteWrites(draft: number): void {
+    this.#deleteWrites.run(draft * SHIFT, (draft + 1) * SHIFT);
+  }
+
+  owners(): string[] {
+    return this.#owners.all();
+  }
+
+  ofOwner(owner: string): DraftRow[] {
+    return this.#byOwner.all(owner);
+  }
+
+  /** Plays a draft's writes over the content it started from. */
+  replay(draft: number, base: Buffer): Buffer {
+    let bytes = Buffer.from(base);
+    for (const write of this.#writes.all(draft * SHIFT, (draft + 1) * SHIFT)) {
+      const end = write.bytes ? Math.max(bytes.length, write.position + write.bytes.length) : write.position;
+      if (end !== bytes.length) {
+        const resized = Buffer.alloc(end);
+        bytes.copy(resized);
+        bytes = resized;
+      }
+      write.bytes?.copy(bytes, write.position);
+    }
+    return bytes;
+  }
+}

@@ -1,0 +1,49 @@
+import type Database from 'better-sqlite3';
+
+/** Rows of the feed kept for daemons that lag behind. */
+const KEPT = 10_000;
+
+/** One row of the change feed: this node of this tree is not what it was. */
+export interface Change {
+  readonly seq: number;
+  readonly tree: number;
+  readonly node: number;
+}
+
+/** The change feed: what everybody who commits appends to, and what every daemon follows. */
+export class Feed {
+  readonly #append;
+  readonly #last;
+  readonly #after;
+  readonly #prune;
+  /** Newest row that this connection wrote or was told of; a lower number means changes are applied twice, a higher that some are missed. */
+  seen: number;
+
+  constructor(db: Database.Database) {
+    this.#append = db.prepare('INSERT INTO change (tree, node) VALUES (?, ?)');
+    this.#last = db.prepare<[], number>('SELECT max(seq) FROM change').pluck();
+    this.#after = db.prepare<[number], Change>('SELECT seq, tree, node FROM change WHERE seq > ? ORDER BY seq');
+    this.#prune = db.prepare('DELETE FROM change WHERE seq <= (SELECT max(seq) FROM change) - ?');
+    this.seen = this.last();
+  }
+
+  last(): number {
+    return this.#last.get() ?? 0;
+  }
+
+  append(tree: number, node: number): void {
+    this.seen = Number(this.#append.run(tree, node).lastInsertRowid);
+  }
+
+  /** Rows that were added by others since the last call. */
+  news(): Change[] {
+    const rows = this.#after.all(this.seen);
+    const newest = rows.at(-1);
+    if (newest) this.seen = newest.seq;
+    return rows;
+  }
+
+  prune(): void {
+    this.#prune.run(KEPT);
+  }
+}

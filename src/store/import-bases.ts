@@ -1,0 +1,40 @@
+import type Database from 'better-sqlite3';
+
+/** What was last taken in from, or written to, one path of a folder: content ids. */
+export interface ImportBase {
+  readonly path: string;
+  /** What lay in the folder. */
+  readonly sent: number;
+  /** What the store had for it afterwards. */
+  readonly stored: number;
+}
+
+/** Remembers the last exchange with each folder of each machine. */
+export class ImportBases {
+  readonly #all;
+  readonly #put;
+  readonly #delete;
+
+  constructor(db: Database.Database) {
+    this.#all = db.prepare<[number, string, number], ImportBase>(
+      'SELECT path, sent, stored FROM import_base WHERE machine = ? AND folder = ? AND tree = ?',
+    );
+    this.#put = db.prepare(
+      `INSERT INTO import_base (machine, folder, tree, path, sent, stored) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (machine, folder, tree, path) DO UPDATE SET sent = excluded.sent, stored = excluded.stored`,
+    );
+    this.#delete = db.prepare('DELETE FROM import_base WHERE machine = ? AND folder = ? AND tree = ? AND path = ?');
+  }
+
+  of(machine: number, folder: string, tree: number): Map<string, ImportBase> {
+    return new Map(this.#all.all(machine, folder, tree).map((row) => [row.path, row]));
+  }
+
+  put(machine: number, folder: string, tree: number, base: ImportBase): void {
+    this.#put.run(machine, folder, tree, base.path, base.sent, base.stored);
+  }
+
+  delete(machine: number, folder: string, tree: number, path: string): void {
+    this.#delete.run(machine, folder, tree, path);
+  }
+}

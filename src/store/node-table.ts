@@ -1,0 +1,79 @@
+import type Database from 'better-sqlite3';
+import type { NodeRow } from '../ports/store.js';
+
+const COLUMNS = 'id, tree, mount, parent, name, kind, content, size, mtime, ctime, shown';
+
+/** The live tree: one row a file or folder. */
+export class NodeTable {
+  readonly #load;
+  readonly #byTree;
+  readonly #byName;
+  readonly #insert;
+  readonly #update;
+  readonly #delete;
+  readonly #orphans;
+  readonly #children;
+
+  constructor(db: Database.Database) {
+    this.#load = db.prepare<[number], NodeRow>(`SELECT ${COLUMNS} FROM node WHERE id = ?`);
+    this.#children = db.prepare<[number, number], NodeRow>(
+      `SELECT ${COLUMNS} FROM node WHERE parent = ? AND mount IN (0, ?) ORDER BY id`,
+    );
+    this.#byName = db.prepare<[number, string], NodeRow>(
+      `SELECT ${COLUMNS} FROM node WHERE parent = ? AND name = ? AND mount = 0`,
+    );
+    this.#byTree = db.prepare<[number], NodeRow>(`SELECT ${COLUMNS} FROM node WHERE tree = ? AND parent IS NULL`);
+    this.#insert = db.prepare(
+      `INSERT INTO node (${COLUMNS}) VALUES (@id, @tree, @mount, @parent, @name, @kind, @content, @size, @mtime, @ctime, @shown)`,
+    );
+    this.#update = db.prepare(
+      `UPDATE node SET mount = @mount, parent = @parent, name = @name, content = @content, size = @size,
+       mtime = @mtime, ctime = @ctime, shown = @shown WHERE id = @id`,
+    );
+    this.#delete = db.prepare('DELETE FROM node WHERE id = ?');
+    this.#orphans = db.prepare(
+      'DELETE FROM node WHERE tree = ? AND parent IS NULL AND id NOT IN (SELECT root FROM tree) RETURNING id',
+    );
+  }
+
+  get(id: number): NodeRow | undefined {
+    return this.#load.get(id);
+  }
+
+  child(parent: number, name: string): NodeRow | undefined {
+    return this.#byName.get(parent, name);
+  }
+
+  insert(row: NodeRow): void {
+    this.#insert.run(row);
+  }
+
+  update(row: NodeRow): void {
+    this.#update.run(row);
+  }
+
+  delete(id: number): void {
+    this.#delete.run(id);
+  }
+
+  /** The rows of a tree that are reachable from its root, parents first: memory, and local files of one mount. */
+  walk(root: number, mount: number): NodeRow[] {
+    const found: NodeRow[] = [];
+    const top = this.#load.get(root);
+    if (top) found.push(top);
+    for (let i = 0; i < found.length; i++) {
+      const row = found[i];
+      if (row?.kind === 'directory') found.push(...this.#children.all(row.id, mount));
+    }
+    return found;
+  }
+
+  /** Removes files of a tree that nobody can reach any more. */
+  deleteOrphans(tree: number): number[] {
+    return (this.#orphans.all(tree) as { id: number }[]).map((row) => row.id);
+  }
+
+  rootsOf(tree: number): NodeRow[] {
+    return this.#byTree.all(tree);
+  }
+}

@@ -1,0 +1,39 @@
+import type Database from 'better-sqlite3';
+
+/** Sessions that left a trace, and what they last read and wrote. */
+export class SessionTable {
+  readonly #find;
+  readonly #insert;
+  readonly #served;
+  readonly #known = new Map<string, number>();
+
+  constructor(db: Database.Database) {
+    this.#find = db.prepare<[string], number>('SELECT id FROM session WHERE key = ?').pluck();
+    this.#insert = db.prepare('INSERT INTO session (id, key, name, started) VALUES (?, ?, ?, ?)');
+    this.#served = db.prepare(
+      `INSERT INTO served (session, tree, path, content, wrote, at) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (session, tree, path) DO UPDATE SET content = excluded.content, wrote = excluded.wrote, at = excluded.at`,
+    );
+  }
+
+  row(key: string, name: string, newId: () => number, now: number): number {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    let id = this.#find.get(key);
+    if (id === undefined) {
+      id = newId();
+      this.#insert.run(id, key, name, now);
+    }
+    this.#known.set(key, id);
+    return id;
+  }
+
+  /** Forgets rows that a transaction made and then did not commit. */
+  forgetKnown(): void {
+    this.#known.clear();
+  }
+
+  saveServed(session: number, tree: number, path: string, content: number | null, wrote: number | null, now: number): void {
+    this.#served.run(session, tree, path, content, wrote, now);
+  }
+}

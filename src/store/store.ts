@@ -1,0 +1,227 @@
+import { join } from 'node:path';
+import type Database from 'better-sqlite3';
+import type { Clock } from '../ports/clock.js';
+import type { DraftRow, NewVersion, NodeRow, TreeStore, VersionKind } from '../ports/store.js';
+import { ContentTable } from './content-table.js';
+import { DraftTable } from './draft-table.js';
+import { type Change, Feed } from './feed.js';
+import { Flusher } from './flusher.js';
+import { Ids } from './ids.js';
+import { ImportBases } from './import-bases.js';
+import { LocalTable } from './local-table.js';
+import { STORE_FILE } from './location.js';
+import { NodeTable } from './node-table.js';
+import { type OpenOptions, openDatabase } from './open-database.js';
+import { ensureMachine, type MachineIdentity, ProjectTable } from './projects.js';
+import { SessionTable } from './session-table.js';
+import { TreeTable } from './tree-table.js';
+import { VersionTable } from './version-table.js';
+
+/** How a store is opened. */
+export interface StoreOptions extends OpenOptions {
+  /** Names this process as the owner of the drafts it writes. */
+  readonly owner: string;
+  readonly machine: MachineIdentity;
+}
+
+const now: Clock = () => Math.floor((performance.timeOrigin + performance.now()) * 1000);
+
+/** One connection to a person's store: the tables, and the one way to change memory. */
+export class Store implements TreeStore {
+  readonly folder: string;
+  readonly db: Database.Database;
+  readonly machine: number;
+  readonly projects: ProjectTable;
+  readonly trees: TreeTable;
+  readonly nodes: NodeTable;
+  readonly contents: ContentTable;
+  readonly versions: VersionTable;
+  readonly drafts: DraftTable;
+  readonly bases: ImportBases;
+  readonly feed: Feed;
+  /** Handed the changes that other processes made, inside the transaction that found them. */
+  follow: (changes: Change[]) => void = () => {};
+
+  readonly #ids: Ids;
+  readonly #local: LocalTable;
+  readonly #sessions: SessionTable;
+  readonly #flusher: Flusher;
+  readonly #begin;
+  readonly #commit;
+  readonly #rollback;
+  #unflushed = false;
+
+  /** @throws {MendError} as `openDatabase` does. */
+  constructor(folder: string, options: StoreOptions) {
+    this.folder = folder;
+    this.db = openDatabase(folder, options);
+    this.#ids = new Ids(this.db);
+    this.projects = new ProjectTable(this.db);
+    this.trees = new TreeTable(this.db);
+    this.nodes = new NodeTable(this.db);
+    this.contents = new ContentTable(this.db, () => this.#ids.next());
+    this.versions = new VersionTable(this.db);
+    this.drafts = new DraftTable(this.db, options.owner);
+    this.bases = new ImportBases(this.db);
+    this.#local = new LocalTable(this.db);
+    this.#sessions = new SessionTable(this.db);
+    this.#begin = this.db.prepare('BEGIN IMMEDIATE');
+    this.#commit = this.db.prepare('COMMIT');
+    this.#rollback = this.db.prepare('ROLLBACK');
+    this.machine = ensureMachine(this.db, options.machine);
+    this.feed = new Feed(this.db);
+    this.#flusher = new Flusher(join(folder, STORE_FILE));
+  }
+
+  get now(): number {
+    return now();
+  }
+
+  write<T>(work: () => T): T {
+    if (this.db.inTransaction) return work();
+    this.#begin.run();
+    let seen = this.feed.seen;
+    try {
+      this.#catchUp();
+      seen = this.feed.seen;
+      const result = work();
+      this.#commit.run();
+      this.#unflushed = true;
+      return result;
+    } catch (error) {
+      if (this.db.inTransaction) this.#rollback.run();
+      this.feed.seen = seen;
+      this.#ids.reset();
+      this.#sessions.forgetKnown();
+      this.contents.forget();
+      throw error;
+    }
+  }
+
+  /** Applies what other processes changed since the last time. */
+  catchUp(): void {
+    if (this.db.inTransaction) return;
+    this.#catchUp();
+  }
+
+  #catchUp(): void {
+    if (this.feed.last() === this.feed.seen) return;
+    this.follow(this.feed.news());
+  }
+
+  newId(): number {
+    return this.#ids.next();
+  }
+
+  content(id: number): Buffer {
+    return this.contents.get(id);
+  }
+
+  putContent(bytes: Buffer): number {
+    return this.contents.put(bytes);
+  }
+
+  loadNodes(tree: number, mount: number): NodeRow[] {
+    const row = this.trees.get(tree);
+    return row ? this.nodes.walk(row.root, mount) : [];
+  }
+
+  loadNode(id: number): NodeRow | undefined {
+    return this.nodes.get(id);
+  }
+
+  insertNode(row: NodeRow): void {
+    this.nodes.insert(row);
+  }
+
+  updateNode(row: NodeRow): void {
+    this.nodes.update(row);
+  }
+
+  deleteNode(id: number): void {
+    this.nodes.delete(id);
+  }
+
+  recordChange(tree: number, node: number): void {
+    this.feed.append(tree, node);
+  }
+
+  saveHead(row: NodeRow, path: string, kind: VersionKind, session: number): void {
+    this.nodes.update(row);
+    if (row.content !== null) this.addVersion({ tree: row.tree, path, content: row.content, kind, session });
+    this.recordChange(row.tree, row.id);
+  }
+
+  removeHead(row: NodeRow, path: string, session: number): void {
+    if (row.content !== null) this.addVersion({ tree: row.tree, path, content: row.content, kind: 'removed', session });
+    this.nodes.update({ ...row, parent: null, name: null });
+    this.recordChange(row.tree, row.id);
+  }
+
+  addVersion(version: NewVersion): void {
+    this.versions.add(version, this.machine, now());
+  }
+
+  moveHistory(tree: number, from: string, to: string): void {
+    this.versions.move(tree, from, to);
+  }
+
+  dropHistory(tree: number, path: string): void {
+    this.versions.drop(tree, path);
+  }
+
+  historyIsOwn(tree: number, path: string, session: number): boolean {
+    return this.versions.isOwn(tree, path, session);
+  }
+
+  insertDraft(row: DraftRow): void {
+    this.drafts.insert(row);
+  }
+
+  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null): void {
+    this.drafts.append(draft, index, position, bytes);
+  }
+
+  deleteDraft(draft: number): void {
+    this.drafts.delete(draft);
+  }
+
+  readLocal(node: number, position: number, length: number, size: number): Buffer {
+    return this.#local.read(node, position, length, size);
+  }
+
+  writeLocal(node: number, position: number, bytes: Buffer): void {
+    this.#local.write(node, position, bytes);
+  }
+
+  truncateLocal(node: number, size: number): void {
+    this.#local.truncate(node, size);
+  }
+
+  deleteLocal(node: number): void {
+    this.#local.delete(node);
+  }
+
+  sessionRow(session: { readonly key: string; readonly name: string }): number {
+    return this.#sessions.row(session.key, session.name, () => this.#ids.next(), now());
+  }
+
+  saveServed(session: number, tree: number, path: string, content: number | null, wrote: number | null): void {
+    this.#sessions.saveServed(session, tree, path, content, wrote, now());
+  }
+
+  flushed(): Promise<void> {
+    this.#unflushed = false;
+    return this.#flusher.flush();
+  }
+
+  /** Flushes when anything was committed since the last flush. */
+  flushIfNeeded(): Promise<void> {
+    return this.#unflushed ? this.flushed() : Promise.resolve();
+  }
+
+  close(): void {
+    this.#flusher.close();
+    this.db.close();
+  }
+}

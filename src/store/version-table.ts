@@ -1,0 +1,93 @@
+import type Database from 'better-sqlite3';
+import type { NewVersion, VersionKind } from '../ports/store.js';
+
+/** Versions kept of a path besides the newest (spec §4.9). */
+export const VERSIONS_KEPT = 20;
+
+/** One line of a file's history, newest first. */
+export interface VersionRow {
+  readonly path: string;
+  readonly number: number;
+  readonly content: number;
+  readonly kind: VersionKind;
+  /** µs since the epoch. */
+  readonly at: number;
+  readonly session: string | null;
+  readonly machine: string | null;
+  readonly bytes: number;
+  readonly sha256: Buffer;
+}
+
+const SELECT = `SELECT v.path, v.number, v.content, v.kind, v.at, s.name AS session, m.name AS machine, c.size AS bytes, c.sha256
+  FROM version v JOIN content c ON c.id = v.content
+  LEFT JOIN session s ON s.id = v.session LEFT JOIN machine m ON m.id = v.machine`;
+
+/** Histories of paths. */
+export class VersionTable {
+  readonly #last;
+  readonly #insert;
+  readonly #prune;
+  readonly #shift;
+  readonly #drop;
+  readonly #foreign;
+  readonly #byPath;
+  readonly #byTree;
+  readonly #counts;
+
+  constructor(db: Database.Database) {
+    this.#last = db.prepare<[number, string], number>('SELECT max(number) FROM version WHERE tree = ? AND path = ?').pluck();
+    this.#insert = db.prepare(
+      'INSERT INTO version (tree, path, number, content, kind, at, session, machine) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#prune = db.prepare(
+      `DELETE FROM version WHERE tree = ?1 AND path = ?2 AND number <=
+         (SELECT number FROM version WHERE tree = ?1 AND path = ?2 ORDER BY number DESC LIMIT 1 OFFSET ${VERSIONS_KEPT + 1})`,
+    );
+    this.#shift = db.prepare('UPDATE version SET path = ?, number = number + ? WHERE tree = ? AND path = ?');
+    this.#drop = db.prepare('DELETE FROM version WHERE tree = ? AND path = ?');
+    this.#foreign = db.prepare('SELECT 1 FROM version WHERE tree = ? AND path = ? AND session <> ? LIMIT 1').pluck();
+    this.#byPath = db.prepare<[number, string], VersionRow>(`${SELECT} WHERE v.tree = ? AND v.path = ? ORDER BY v.number DESC`);
+    this.#byTree = db.prepare<[number], VersionRow>(`${SELECT} WHERE v.tree = ? ORDER BY v.at DESC, v.path, v.number DESC`);
+    this.#counts = db.prepare<[number], { path: string; versions: number; conflicts: number; interrupted: number }>(
+      `SELECT path, count(*) AS versions, sum(kind = 'conflict') AS conflicts, sum(kind = 'interrupted') AS interrupted
+       FROM version WHERE tree = ? GROUP BY path`,
+    );
+  }
+
+  add(version: NewVersion, machine: number, at: number): void {
+    const number = this.lastNumber(version.tree, version.path) + 1;
+    const { tree, path, content, kind, session } = version;
+    this.#insert.run(tree, path, number, content, kind, at, session, machine);
+    if (number > VERSIONS_KEPT + 1) this.#prune.run(tree, path);
+  }
+
+  /** The highest number a path has, 0 when it has no history. */
+  lastNumber(tree: number, path: string): number {
+    return this.#last.get(tree, path) ?? 0;
+  }
+
+  move(tree: number, from: string, to: string): void {
+    this.#shift.run(to, this.lastNumber(tree, to), tree, from);
+    this.#prune.run(tree, to);
+  }
+
+  drop(tree: number, path: string): void {
+    this.#drop.run(tree, path);
+  }
+
+  isOwn(tree: number, path: string, session: number): boolean {
+    return this.#foreign.get(tree, path, session) === undefined;
+  }
+
+  of(tree: number, path: string): VersionRow[] {
+    return this.#byPath.all(tree, path);
+  }
+
+  all(tree: number): VersionRow[] {
+    return this.#byTree.all(tree);
+  }
+
+  counts(tree: number): Map<string, { versions: number; conflicts: number; interrupted: number }> {
+    return new Map(this.#counts.all(tree).map((row) => [row.path, row]));
+  }
+}
