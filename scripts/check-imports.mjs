@@ -31,7 +31,7 @@ directions.set('main', [...(directions.get('cli') ?? []), 'cli']);
 const withoutFiles = new Set(['fuse', 'tree', 'session', 'merge']);
 const fileModules = new Set(['fs', 'fs/promises', 'node:fs', 'node:fs/promises']);
 
-/** @typedef {{ specifier: string, offset: number }} Import */
+/** @typedef {{ specifier: string, offset: number, typeOnly: boolean }} Import */
 
 /**
  * Finds every module that a piece of syntax names: static, dynamic, type-only, re-exported, required.
@@ -48,7 +48,8 @@ function collect(node, found) {
   const isCall = node.type === 'CallExpression' && (callee === 'require' || callee === 'getBuiltinModule');
   const named = isCall ? node.arguments[0] : node.type === 'TSExternalModuleReference' ? node.expression : node.source;
   if (named?.type === 'Literal' && typeof named.value === 'string') {
-    found.push({ specifier: named.value, offset: named.start });
+    const typeOnly = node.importKind === 'type' || node.exportKind === 'type';
+    found.push({ specifier: named.value, offset: named.start, typeOnly });
   }
   for (const child of Object.values(node)) collect(child, found);
 }
@@ -136,10 +137,11 @@ function check(sources) {
     collect(program, imports);
     /** @type {string[]} */
     const targets = [];
-    for (const { specifier, offset } of imports) {
+    for (const { specifier, offset, typeOnly } of imports) {
       const { target, problem } = judge(file, specifier, files);
       if (problem !== undefined) problems.push(`${file}:${text.slice(0, offset).split('\n').length}: ${problem}`);
-      if (target !== undefined) targets.push(target);
+      // Imports of types alone are gone when the program runs; two types may well speak of each other.
+      if (target !== undefined && !typeOnly) targets.push(target);
     }
     graph.set(file, targets);
   }

@@ -9,7 +9,7 @@ function read(path: string): string | undefined {
   let fd: number | undefined;
   try {
     fd = openSync(path, 'r');
-    return buffer.latin1Slice(0, readSync(fd, buffer));
+    return buffer.toString('latin1', 0, readSync(fd, buffer));
   } catch {
     return undefined;
   } finally {

@@ -4,6 +4,7 @@ export interface Attr {
   readonly kind: 'file' | 'directory';
   readonly size: number;
   readonly mtime: number;
+  readonly atime: number;
   readonly ctime: number;
   readonly nlink: number;
 }

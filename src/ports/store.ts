@@ -14,6 +14,7 @@ export interface NodeRow {
   readonly content: number | null;
   readonly size: number;
   readonly mtime: number;
+  readonly atime: number;
   readonly ctime: number;
   readonly shown: number;
 }

@@ -30,6 +30,14 @@ export function resolveProject(table: ProjectTable, repository: Repository, cont
   });
 }
 
+/**
+ * The project of a repository when it has one; nothing is written. Throws `MendError` where remote and path speak for
+ * different projects.
+ */
+export function findProject(table: ProjectTable, repository: Repository, machine: number): Project | undefined {
+  return agreed(table, repository, aliasesOf(repository, machine), machine);
+}
+
 /** The project with a name (`--project`). Throws `MendError` when there is none. */
 export function projectByName(table: ProjectTable, name: string): Project {
   const project = table.byName(name);

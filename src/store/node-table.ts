@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { NodeRow } from '../ports/store.js';
 
-const COLUMNS = 'id, tree, mount, parent, name, kind, content, size, mtime, ctime, shown';
+const COLUMNS = 'id, tree, mount, parent, name, kind, content, size, mtime, atime, ctime, shown';
 
 /** The live tree: one row a file or folder. */
 export class NodeTable {
@@ -24,11 +24,11 @@ export class NodeTable {
     );
     this.#byTree = db.prepare<[number], NodeRow>(`SELECT ${COLUMNS} FROM node WHERE tree = ? AND parent IS NULL`);
     this.#insert = db.prepare(
-      `INSERT INTO node (${COLUMNS}) VALUES (@id, @tree, @mount, @parent, @name, @kind, @content, @size, @mtime, @ctime, @shown)`,
+      `INSERT INTO node (${COLUMNS}) VALUES (@id, @tree, @mount, @parent, @name, @kind, @content, @size, @mtime, @atime, @ctime, @shown)`,
     );
     this.#update = db.prepare(
       `UPDATE node SET mount = @mount, parent = @parent, name = @name, content = @content, size = @size,
-       mtime = @mtime, ctime = @ctime, shown = @shown WHERE id = @id`,
+       mtime = @mtime, atime = @atime, ctime = @ctime, shown = @shown WHERE id = @id`,
     );
     this.#delete = db.prepare('DELETE FROM node WHERE id = ?');
     this.#orphans = db.prepare(

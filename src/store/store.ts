@@ -21,7 +21,8 @@ import { VersionTable } from './version-table.js';
 export interface StoreOptions extends OpenOptions {
   /** Names this process as the owner of the drafts it writes. */
   readonly owner: string;
-  readonly machine: MachineIdentity;
+  /** Who this machine is; asked once the store's folder has been checked. */
+  readonly machine: () => MachineIdentity;
 }
 
 const now: Clock = () => Math.floor((performance.timeOrigin + performance.now()) * 1000);
@@ -68,7 +69,7 @@ export class Store implements TreeStore {
     this.#begin = this.db.prepare('BEGIN IMMEDIATE');
     this.#commit = this.db.prepare('COMMIT');
     this.#rollback = this.db.prepare('ROLLBACK');
-    this.machine = ensureMachine(this.db, options.machine);
+    this.machine = ensureMachine(this.db, options.machine());
     this.feed = new Feed(this.db);
     this.#flusher = new Flusher(join(folder, STORE_FILE));
   }

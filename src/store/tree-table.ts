@@ -33,7 +33,7 @@ export class TreeTable {
     this.#find = db.prepare<[number, string], TreeRow>('SELECT id, project, harness, root FROM tree WHERE project = ? AND harness = ?');
     this.#ofProject = db.prepare<[number], TreeRow>('SELECT id, project, harness, root FROM tree WHERE project = ? ORDER BY harness');
     this.#insert = db.prepare('INSERT INTO tree (id, project, harness, root) VALUES (?, ?, ?, ?)');
-    this.#insertRoot = db.prepare("INSERT INTO node (id, tree, kind, mtime, ctime) VALUES (?, ?, 'directory', ?, ?)");
+    this.#insertRoot = db.prepare("INSERT INTO node (id, tree, kind, mtime, atime, ctime) VALUES (?, ?, 'directory', ?, ?, ?)");
     this.#mount = db.prepare<[number, string], MountRow>('SELECT id, tree, path, checkout FROM mount WHERE machine = ? AND path = ?');
     this.#putMount = db.prepare(
       `INSERT INTO mount (id, tree, machine, path, checkout) VALUES (?, ?, ?, ?, ?)
@@ -61,7 +61,7 @@ export class TreeTable {
   create(project: number, harness: string, newId: () => number, now: number): TreeRow {
     const row = { id: newId(), project, harness, root: newId() };
     this.#insert.run(row.id, project, harness, row.root);
-    this.#insertRoot.run(row.root, row.id, now, now);
+    this.#insertRoot.run(row.root, row.id, now, now, now);
     return row;
   }
 

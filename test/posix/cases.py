@@ -14,7 +14,8 @@ import traceback
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from python import registry  # noqa: E402
-from python import content, descriptors, folders, links, locks, mapping, modes, opening, rename, sessions, times  # noqa: E402, F401
+from python import content, descriptors, drafts, folders, links, locks  # noqa: E402, F401
+from python import mapping, modes, opening, rename, sessions, times  # noqa: E402, F401
 
 SECONDS = 60
 

@@ -10,7 +10,7 @@ const who: [string, () => TestUser][] = [['the current user', currentUser]];
 if (isRoot) who.push(['an ordinary user', throwAwayUser]);
 
 async function succeed(user: TestUser, cwd: string, command: [string, ...string[]]): Promise<RunResult> {
-  const result = await user.run(command, { cwd });
+  const result = await user.run(command, { cwd, env: { MEND_STORE_DIR: path.join(user.home, 'store') } });
   expect(result.code, `${command.join(' ')}: ${result.stderr}`).toBe(0);
   return result;
 }

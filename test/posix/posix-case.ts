@@ -59,6 +59,13 @@ export function put(dir: string, name: string, text: string | Buffer = ''): stri
   return file;
 }
 
+/** Makes a folder in `dir` and returns its path. */
+export function folder(dir: string, name: string): string {
+  const made = path.join(dir, name);
+  fs.mkdirSync(made);
+  return made;
+}
+
 /** Reads a file as text through a fresh open. */
 export function text(file: string): string {
   return fs.readFileSync(file, 'utf8');

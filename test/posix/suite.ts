@@ -36,7 +36,7 @@ export function posixSuite(place: Place, ground: () => Ground): void {
       beforeAll(async () => {
         prepared ??= preparePrograms(inject('runFolder'));
         report = await runCases(await prepared, { ...ground(), place, language: which });
-      }, 300_000);
+      }, 200_000);
       it('runs every case once', () => {
         expect([...report.results.keys()].sort(), report.ending).toEqual([...names].sort());
       });

@@ -36,6 +36,7 @@ CREATE TABLE node (
   content INTEGER,
   size    INTEGER NOT NULL DEFAULT 0,
   mtime   INTEGER NOT NULL,
+  atime   INTEGER NOT NULL,
   ctime   INTEGER NOT NULL,
   shown   INTEGER NOT NULL DEFAULT 0
 ) STRICT;

@@ -8,7 +8,8 @@ import { modes } from './modes.js';
 import { names } from './names.js';
 import { openFlags } from './open-flags.js';
 import { refusals } from './refusals.js';
-import { rename } from './rename.js';
+import { renameFiles } from './rename-files.js';
+import { renameFolders } from './rename-folders.js';
 import { space } from './space.js';
 import { times } from './times.js';
 import { tools } from './tools.js';
@@ -21,7 +22,8 @@ export const allCases: PosixCase[] = [
   ...content,
   ...append,
   ...truncate,
-  ...rename,
+  ...renameFiles,
+  ...renameFolders,
   ...unlink,
   ...folders,
   ...times,

@@ -4,7 +4,7 @@ import os
 import socket
 import stat
 
-from .registry import case, equal, get, opened, put, refuses
+from .registry import case, equal, get, link_open_file, opened, put, refuses
 
 WHY = 'a tree has no links and no device nodes: EPERM (spec 3.6)'
 
@@ -68,7 +68,7 @@ def _(d):
 @case('linkat by descriptor gives an open file a second name')
 def link_by_fd(d):
     with opened(put(d, 'a.md', b'text'), os.O_RDONLY) as fd:
-        os.link(f'/proc/self/fd/{fd}', f'{d}/b.md', follow_symlinks=True)
+        link_open_file(fd, f'{d}/b.md')
     equal(get(f'{d}/b.md'), b'text')
     equal(os.stat(f'{d}/a.md').st_nlink, 2)
 
@@ -76,7 +76,7 @@ def link_by_fd(d):
 @link_by_fd.on_mount(WHY)
 def _(d):
     with opened(put(d, 'a.md', b'text'), os.O_RDONLY) as fd:
-        refuses('EPERM', os.link, f'/proc/self/fd/{fd}', f'{d}/b.md', follow_symlinks=True)
+        refuses('EPERM', link_open_file, fd, f'{d}/b.md')
     equal(os.listdir(d), ['a.md'])
 
 

@@ -3,7 +3,7 @@
 import os
 import stat
 
-from .registry import case, equal, get, get_from, opened, put, refuses
+from .registry import case, equal, get, get_from, link_open_file, opened, put, refuses
 
 
 @case('O_TMPFILE makes a file without a name that linkat can name')
@@ -13,7 +13,7 @@ def tmpfile(d):
         equal(get_from(fd), b'text')
         equal(os.fstat(fd).st_nlink, 0)
         equal(os.listdir(d), [])
-        os.link(f'/proc/self/fd/{fd}', f'{d}/a.md', follow_symlinks=True)
+        link_open_file(fd, f'{d}/a.md')
     equal(get(f'{d}/a.md'), b'text')
 
 
@@ -32,6 +32,12 @@ def o_path(d):
         refuses('EBADF', os.write, fd, b'x')
         refuses('EBADF', os.ftruncate, fd, 0)
         equal(get(f'/proc/self/fd/{fd}'), b'text')
+
+
+@case('an O_PATH descriptor of a removed file tells no links and opens it again')
+def o_path_removed(d):
+    path = put(d, 'a.md', b'text')
+    with opened(path, os.O_PATH) as fd:
         os.unlink(path)
         equal(os.fstat(fd).st_nlink, 0)
         equal(get(f'/proc/self/fd/{fd}'), b'text')

@@ -39,6 +39,13 @@ def nanoseconds(d):
         assert abs(os.stat(path).st_mtime_ns - (1_600_000_000 * 10**9 + part)) < 1000
 
 
+@case('a time before 1970 is kept')
+def before_1970(d):
+    path = put(d, 'a.md', b'x')
+    os.utime(path, ns=(-86_400 * 10**9, -86_400 * 10**9 + 1000))
+    equal(times(path), (-86_400 * 10**9, -86_400 * 10**9 + 1000))
+
+
 @case('UTIME_OMIT leaves one time and sets the other')
 def omit(d):
     path = put(d, 'a.md', b'x')

@@ -1,0 +1,53 @@
+import { statSync } from 'node:fs';
+import type { Command } from 'commander';
+import { mountTable } from '../../daemon/mount-point.js';
+import { memoryHarnesses, harnesses } from '../../harness/registry.js';
+import { readFolder } from '../../import/folder-reader.js';
+import { DEFAULT_LIMITS } from '../../ports/limits.js';
+import { currentRepository, harnessEnvironment } from '../context.js';
+import { ExitStatus } from '../exit-status.js';
+import { counted, printJson, printLine, quoted } from '../output.js';
+
+interface Found {
+  readonly harness: string;
+  readonly folder: string;
+  readonly files: number;
+  readonly live: boolean;
+}
+
+export function addAdopt(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
+  program
+    .command('adopt')
+    .description('say how much memory agents keep for this repository on this machine')
+    .option('--json', 'print one JSON document')
+    .action((options: { json?: boolean }) => run(() => adopt(options.json === true)));
+}
+
+async function adopt(json: boolean): Promise<ExitStatus> {
+  const { root } = await currentRepository();
+  const env = harnessEnvironment();
+  const mounted = mountTable();
+  const found: Found[] = memoryHarnesses.map((harness) => {
+    const folder = harness.memoryFolder(root, env);
+    const live = mounted.get(folder) === 'fuse.mend';
+    let files = 0;
+    const isLocal = (path: string): boolean => harness.isLocal(path);
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+      readFolder(folder, isLocal, DEFAULT_LIMITS.fileBytes, () => {
+        files++;
+      });
+    }
+    return { harness: harness.name, folder, files, live };
+  });
+  if (json) printJson(found);
+  else for (const one of found) print(one);
+  return ExitStatus.done;
+}
+
+function print({ harness, folder, files, live }: Found): void {
+  const title = harnesses.find((one) => one.name === harness)?.title ?? harness;
+  printLine(`${title} keeps ${counted(files, 'memory file')} for this repository in ${quoted(folder)}`);
+  if (live) printLine('  they are live: the folder is mounted');
+  else if (files > 0) printLine('  "mend mount" takes them in and mounts the folder');
+  else printLine('  "mend mount" mounts the folder');
+}

@@ -1,0 +1,53 @@
+import type { Command } from 'commander';
+import { MendError } from '../../errors.js';
+import type { VersionRow } from '../../store/version-table.js';
+import { displayName, knownProject, parseFileName, treeOf, withStore } from '../context.js';
+import { ExitStatus } from '../exit-status.js';
+import { isoTime, localTime, printJson, printLine, printTable, quoted } from '../output.js';
+
+interface LogOptions {
+  readonly project?: string;
+  readonly json?: boolean;
+}
+
+type Merge = (options: LogOptions) => LogOptions;
+
+export function addMemoryLog(command: Command, run: (work: (merged: Merge) => Promise<ExitStatus>) => Promise<void>): void {
+  command
+    .description('the versions that are kept, newest first')
+    .argument('[file]')
+    .option('--json', 'print one JSON document')
+    .action((file: string | undefined, options: LogOptions) => run((merged) => showLog(file, merged(options))));
+}
+
+async function showLog(text: string | undefined, options: LogOptions): Promise<ExitStatus> {
+  const name = text === undefined ? undefined : parseFileName(text);
+  return withStore(false, async (store) => {
+    const project = await knownProject(store, options.project);
+    const trees = name ? [treeOf(store, project, name.harness)] : store.trees.ofProject(project.id);
+    const rows = trees.flatMap((tree) => {
+      if (!tree) return [];
+      const versions = name ? store.versions.of(tree.id, name.path) : store.versions.all(tree.id);
+      return versions.map((version) => ({ harness: tree.harness, version }));
+    });
+    if (options.json) printJson(rows.map(({ harness, version }) => document(displayName(harness, version.path), version)));
+    else if (rows.length > 0) {
+      const cells = rows.map(({ harness, version }) => [
+        quoted(displayName(harness, version.path)),
+        String(version.number),
+        version.kind,
+        localTime(version.at),
+        String(version.bytes),
+        version.session ?? '-',
+        version.machine ?? '-',
+      ]);
+      printTable(['file', 'version', 'kind', 'when', 'bytes', 'session', 'machine'], cells, [1, 4]);
+    } else if (text !== undefined) throw new MendError(`project "${project.name}" has no versions of ${quoted(text)}: "mend memory" lists the files`);
+    else printLine(`project "${project.name}" has no versions yet`);
+    return ExitStatus.done;
+  });
+}
+
+function document(file: string, { number, kind, at, session, machine, bytes, sha256 }: VersionRow) {
+  return { file, version: number, kind, when: isoTime(at), session, machine, bytes, sha256: sha256.toString('hex') };
+}

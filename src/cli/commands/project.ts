@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { storeExists } from '../../store/location.js';
+import { ownStoreFolder, withStore } from '../context.js';
+import { ExitStatus } from '../exit-status.js';
+import { printJson, printLine, printTable, quoted } from '../output.js';
+
+export function addProject(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
+  const project = program.command('project').description('the projects that have memory');
+  project
+    .command('list', { isDefault: true })
+    .description('list the projects')
+    .option('--json', 'print one JSON document')
+    .action((options: { json?: boolean }) => run(() => list(options.json === true)));
+}
+
+async function list(json: boolean): Promise<ExitStatus> {
+  const rows = storeExists(ownStoreFolder()) ? await withStore(false, (store) => listed(store)) : [];
+  if (json) printJson(rows);
+  else if (rows.length === 0) printLine('no project has memory yet: run "mend mount" in a checkout');
+  else {
+    const cells = rows.map((row) => [row.name, String(row.files), row.remotes.map(quoted).join(' ') || '-', row.paths.map(quoted).join(' ') || '-']);
+    printTable(['project', 'files', 'remote', 'checkouts here'], cells, [1]);
+  }
+  return ExitStatus.done;
+}
+
+function listed(store: Parameters<Parameters<typeof withStore>[1]>[0]) {
+  return store.projects.list(store.machine).map(({ id, name, remotes, paths }) => ({ name, files: store.trees.usage(id).files, remotes, paths }));
+}

@@ -1,0 +1,69 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
+import { findDaemon } from '../../daemon/launch.js';
+import { version } from '../../daemon/version.js';
+import { STORE_FILE, storeExists } from '../../store/location.js';
+import { ownStoreFolder, withStore } from '../context.js';
+import { ExitStatus } from '../exit-status.js';
+import { complain, counted, printJson, printLine, printTable, quoted } from '../output.js';
+
+const NO_DAEMON: DaemonStatus = {
+  version,
+  pid: null,
+  supervisor_pid: null,
+  kernel: { protocol: null, resend: false },
+  mounts: [],
+  sessions: [],
+};
+
+export function addStatus(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
+  program
+    .command('status')
+    .description('mounts, store, and what the kernel offers')
+    .option('--json', 'print one JSON document')
+    .action((options: { json?: boolean }) => run(() => status(options.json === true)));
+}
+
+async function status(json: boolean): Promise<ExitStatus> {
+  const folder = ownStoreFolder();
+  // Opening the store says clearly what is wrong with it, where something is.
+  if (storeExists(folder)) await withStore(false, () => undefined);
+  const client = await findDaemon(folder);
+  try {
+    const answer = client ? await client.rpc.sendRequest(statusRequest) : NO_DAEMON;
+    const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
+    const { version: v, pid, supervisor_pid, kernel, mounts, sessions } = answer;
+    if (json) printJson({ version: v, pid, supervisor_pid, store, kernel, mounts, sessions });
+    else print(answer, store);
+    return ExitStatus.done;
+  } finally {
+    client?.close();
+  }
+}
+
+/** Bytes of the store on disk, its log included. */
+function bytesOf(folder: string): number {
+  return ['', '-wal'].reduce((sum, end) => sum + (statSync(join(folder, STORE_FILE + end), { throwIfNoEntry: false })?.size ?? 0), 0);
+}
+
+function print({ pid, kernel, mounts, sessions, ...answer }: DaemonStatus, store: { path: string; bytes: number }): void {
+  printLine(`mend ${answer.version}${pid === null ? ', not running' : `, process ${pid}`}`);
+  printLine(`store ${quoted(store.path)}, ${Math.ceil(store.bytes / 1024)} KB`);
+  if (kernel.protocol !== null) printLine(`kernel FUSE ${kernel.protocol}${kernel.resend ? ', can send requests again' : ''}`);
+  if (mounts.length === 0) {
+    printLine('nothing is mounted');
+    return;
+  }
+  const rows = mounts.map((m) => [
+    m.project,
+    m.harness,
+    `${m.files}/${m.limit_files}`,
+    `${Math.ceil(m.bytes / 1024)}/${Math.floor(m.limit_bytes / 1024)} KB`,
+    quoted(m.path),
+  ]);
+  printTable(['project', 'harness', 'files', 'size', 'mounted on'], rows);
+  for (const m of mounts) if (m.refused !== null) complain(`${quoted(m.refused)} of project "${m.project}" was refused: it is over a limit`);
+  if (sessions.length > 0) printLine(`${counted(sessions.length, 'session')} with open files: ${sessions.join(', ')}`);
+}

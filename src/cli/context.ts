@@ -1,0 +1,97 @@
+import { homedir } from 'node:os';
+import { MendError, usageError } from '../errors.js';
+import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
+import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
+import { pathFault } from '../ports/limits.js';
+import { readMachine } from '../project/machine.js';
+import { printable } from '../project/printable.js';
+import { discoverRepository, type Repository } from '../project/repository.js';
+import { findProject, projectByName, resolveProject } from '../project/resolve.js';
+import { storeExists, storeFolder } from '../store/location.js';
+import type { Project } from '../store/projects.js';
+import { Store } from '../store/store.js';
+import type { TreeRow } from '../store/tree-table.js';
+
+/** Folder of this person's store. */
+export function ownStoreFolder(): string {
+  return storeFolder(process.env, process.getuid?.() ?? 0);
+}
+
+/** Opens the store, runs `work` on it, and closes it. */
+export async function withStore<T>(create: boolean, work: (store: Store) => T | Promise<T>): Promise<T> {
+  const folder = ownStoreFolder();
+  if (!create && !storeExists(folder)) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
+  const store = new Store(folder, { create, owner: 'command', machine: () => readMachine(folder) });
+  try {
+    return await work(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** The environment in which harnesses of this person are started. */
+export function harnessEnvironment(): HarnessEnvironment {
+  return { ...process.env, HOME: process.env['HOME'] || homedir(), PWD: process.cwd() };
+}
+
+export function currentRepository(): Promise<Repository> {
+  return discoverRepository(currentFolder());
+}
+
+function currentFolder(): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    throw new MendError('the folder you are in is gone: change to a checkout', { cause: error });
+  }
+}
+
+/** The project named by `--project`, else that of the current folder; made when it is new. */
+export async function openProject(store: Store, name: string | undefined): Promise<Project> {
+  if (name !== undefined) return projectByName(store.projects, name);
+  return resolveProject(store.projects, await currentRepository(), { machine: store.machine, now: store.now });
+}
+
+/**
+ * The project named by `--project`, else that of the current folder.
+ * @throws {MendError} when it has none yet.
+ */
+export async function knownProject(store: Store, name: string | undefined): Promise<Project> {
+  if (name !== undefined) return projectByName(store.projects, name);
+  const repository = await currentRepository();
+  const project = findProject(store.projects, repository, store.machine);
+  if (project) return project;
+  throw new MendError(`there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`);
+}
+
+/** The harnesses that a command is about: the one named, else all that keep memory. */
+export function chosenHarnesses(name: string | undefined): readonly MemoryHarness[] {
+  return name === undefined ? memoryHarnesses : [memoryHarness(name)];
+}
+
+/** A file named on the command line: `file`, or `codex:file` for a harness other than Claude Code. */
+export interface FileName {
+  readonly harness: string;
+  readonly path: string;
+}
+
+/** @throws {MendError} (usage) for a name that cannot be in a tree: absolute, `..`, control characters. */
+export function parseFileName(text: string): FileName {
+  const match = /^([a-z][a-z-]*):(.+)$/.exec(text);
+  const named = match && memoryHarnesses.some((harness) => harness.name === match[1]);
+  const path = named ? (match[2] ?? '') : text;
+  if (pathFault(path) || printable(path) !== path) {
+    throw usageError(`"${printable(text)}" cannot be a memory file: give its name as "mend memory" lists it`);
+  }
+  return { harness: named ? (match[1] ?? 'claude') : 'claude', path };
+}
+
+/** A file's name as `parseFileName` takes it. */
+export function displayName(harness: string, path: string): string {
+  return harness === 'claude' ? path : `${harness}:${path}`;
+}
+
+/** The tree of a harness in a project. */
+export function treeOf(store: Store, project: Project, harness: string): TreeRow | undefined {
+  return store.trees.find(project.id, harness);
+}

@@ -1,0 +1,60 @@
+import { printable } from '../project/printable.js';
+
+/** Prints one JSON document. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+export function printLine(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** A hint, warning or error: goes to standard error. */
+export function complain(text: string): void {
+  process.stderr.write(`mend: ${text}\n`);
+}
+
+/** Prints rows in aligned columns, two blanks apart; columns named in `right` are set to the right. */
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[], right: readonly number[] = []): void {
+  const lines = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ''))));
+  for (const line of lines) {
+    const cells = line.map((cell, column) => {
+      const blanks = ' '.repeat(Math.max(0, (widths[column] ?? 0) - width(cell)));
+      return right.includes(column) ? blanks + cell : cell + blanks;
+    });
+    printLine(cells.join('  ').trimEnd());
+  }
+}
+
+/** Columns a text takes on a terminal: one a character, none for combining marks, two for wide ones. */
+function width(text: string): number {
+  let columns = 0;
+  for (const { segment } of segments.segment(text)) columns += WIDE.test(segment) ? 2 : 1;
+  return columns;
+}
+
+const segments = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const WIDE = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+
+/** A file's name for people: as it is when it is plain, else quoted. */
+export function quoted(name: string): string {
+  return /^[^\s"'\\]+$/u.test(name) && printable(name) === name ? name : JSON.stringify(name);
+}
+
+/** Local date and time, to the minute. */
+export function localTime(micros: number): string {
+  const at = new Date(micros / 1000);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+/** A count with its noun. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** Time in ISO 8601 with milliseconds, for scripts. */
+export function isoTime(micros: number): string {
+  return new Date(micros / 1000).toISOString();
+}

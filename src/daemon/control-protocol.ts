@@ -1,0 +1,68 @@
+import { RequestType, RequestType0 } from 'vscode-jsonrpc/node.js';
+
+/** What `mend mount` asks for one harness of one project. */
+export interface MountRequest {
+  readonly project: number;
+  readonly harness: string;
+  /** Absolute path of the memory folder. */
+  readonly path: string;
+  readonly checkout: string;
+}
+
+/** A file of the folder under a mount that was not exchanged with the store, and why. */
+export interface SkippedFile {
+  readonly path: string;
+  readonly reason: string;
+}
+
+export interface MountAnswer {
+  readonly path: string;
+  readonly already: boolean;
+  /** Files that lay in the folder and were taken into the store or settled against it, by outcome. */
+  readonly taken: Readonly<Record<string, number>>;
+  readonly skipped: readonly SkippedFile[];
+}
+
+export interface UnmountRequest {
+  /** Mount points, or all when undefined. */
+  readonly paths?: readonly string[];
+  /** Takes mounts off that have open files. */
+  readonly force: boolean;
+}
+
+export interface UnmountAnswer {
+  readonly unmounted: readonly string[];
+  readonly failed: readonly { readonly path: string; readonly reason: string }[];
+  readonly skipped: readonly SkippedFile[];
+}
+
+/** One mount as `mend status --json` prints it (spec §11.2). */
+export interface MountStatus {
+  readonly path: string;
+  readonly project: string;
+  readonly harness: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly limit_files: number;
+  readonly limit_bytes: number;
+  readonly refused: string | null;
+}
+
+export interface DaemonStatus {
+  readonly version: string;
+  /** The process that serves; null when none does. */
+  readonly pid: number | null;
+  readonly supervisor_pid: number | null;
+  readonly kernel: { readonly protocol: string | null; readonly resend: boolean };
+  readonly mounts: readonly MountStatus[];
+  /** Names of sessions that have files open. */
+  readonly sessions: readonly string[];
+}
+
+export const mountRequest = new RequestType<MountRequest, MountAnswer, void>('mount');
+export const unmountRequest = new RequestType<UnmountRequest, UnmountAnswer, void>('unmount');
+export const statusRequest = new RequestType0<DaemonStatus, void>('status');
+/** Answered when every kernel of the daemon was told of everything committed before. */
+export const catchUpRequest = new RequestType0<null, void>('catchUp');
+/** Says that another daemon serves the same store and wants to hear of changes; it names its namespace. */
+export const greetRequest = new RequestType<string, null, void>('greet');

@@ -1,0 +1,189 @@
+import { rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node.js';
+import { MendError } from '../errors.js';
+import { describeError, log } from '../log.js';
+import { readMachine } from '../project/machine.js';
+import { Store } from '../store/store.js';
+import { type DaemonStatus, catchUpRequest, mountRequest, statusRequest, unmountRequest } from './control-protocol.js';
+import { Mounter } from './mounter.js';
+import { recoverDrafts, removeUnfinished } from './recovery.js';
+import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
+import { ServingThread } from './serving-thread.js';
+import { version } from './version.js';
+
+/** Code of a JSON-RPC error whose message is a sentence for people. */
+const FOR_PEOPLE = 1;
+/** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
+const CARE = 1000;
+/** Pages of the write-ahead log that are moved into the database in one go, and above which the log is cut back. */
+const LOG_PAGES = 500;
+const LOG_PAGES_MOST = 16_000;
+
+/** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
+export class Daemon {
+  readonly #store: Store;
+  readonly #thread: ServingThread;
+  readonly #mounter: Mounter;
+  readonly #server: Server;
+  readonly #care: NodeJS.Timeout;
+  #stopping: Promise<void> | undefined;
+
+  private constructor(store: Store, thread: ServingThread, mounter: Mounter, server: Server) {
+    this.#store = store;
+    this.#thread = thread;
+    this.#mounter = mounter;
+    this.#server = server;
+    this.#care = setInterval(() => this.#takeCare(), CARE);
+  }
+
+  /**
+   * Starts serving a store; resolves when the control socket answers, undefined when another daemon serves it.
+   * @throws {MendError} when the store cannot be opened.
+   */
+  static async start(folder: string): Promise<Daemon | undefined> {
+    const files = runtimeFiles(folder);
+    const store = new Store(folder, { create: true, check: true, owner: files.owner, machine: () => readMachine(folder) });
+    if (!takeLock(files)) {
+      store.close();
+      return undefined;
+    }
+    recoverDrafts(store, (owner) => ownerIsAlive(files, owner));
+    const others = knownOwners(files).some((owner) => ownerIsAlive(files, owner));
+    if (!others) removeUnfinished(store);
+    let daemon: Daemon | undefined;
+    const thread = new ServingThread(
+      { folder, owner: files.owner, machine: readMachine(folder) },
+      (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle()),
+      (error) => daemon?.threadDied(error),
+    );
+    const mounter = new Mounter(store, thread);
+    const server = createServer((socket) => daemon?.answer(socket));
+    await listen(server, files);
+    daemon = new Daemon(store, thread, mounter, server);
+    return daemon;
+  }
+
+  get mounter(): Mounter {
+    return this.#mounter;
+  }
+
+  /** Answers one connection of the control socket. */
+  answer(socket: Socket): void {
+    const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
+    socket.on('error', () => rpc.dispose());
+    socket.on('close', () => rpc.dispose());
+    rpc.onError(() => socket.destroy());
+    rpc.onRequest(mountRequest, (request) => forPeople(() => this.#mounter.mount(request)).finally(() => this.stopWhenIdle()));
+    rpc.onRequest(unmountRequest, ({ paths, force }) => forPeople(() => this.#mounter.unmount(paths, force)).finally(() => this.stopWhenIdle()));
+    rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
+    rpc.onRequest(catchUpRequest, () => forPeople(() => this.#thread.catchUp().then(() => null)));
+    rpc.listen();
+  }
+
+  async #status(): Promise<DaemonStatus> {
+    const usage = new Map((await this.#thread.usage()).map((row) => [row.mount, row]));
+    const projects = new Map(this.#store.projects.list(this.#store.machine).map((project) => [project.id, project.name]));
+    const { mounts } = this.#mounter;
+    const features = mounts[0]?.features;
+    return {
+      version,
+      pid: process.pid,
+      supervisor_pid: null,
+      kernel: { protocol: features?.protocol ?? null, resend: features?.resend ?? false },
+      sessions: [...new Set([...usage.values()].flatMap((row) => row.sessions))].sort(),
+      mounts: mounts.map(({ id, path, tree }) => {
+        const row = usage.get(id);
+        return {
+          path,
+          project: projects.get(tree.project) ?? '',
+          harness: tree.harness,
+          files: row?.files ?? 0,
+          bytes: row?.bytes ?? 0,
+          limit_files: row?.limitFiles ?? 0,
+          limit_bytes: row?.limitBytes ?? 0,
+          refused: row?.refused ?? null,
+        };
+      }),
+    };
+  }
+
+  /** Has `end` called when nothing is mounted any more, in place of ending the process. */
+  whenIdle(end: () => void): void {
+    this.#onIdle = end;
+  }
+
+  /** Ends the daemon when nothing is mounted any more, once what it was asked has been answered. */
+  stopWhenIdle(): void {
+    setImmediate(() => {
+      if (this.#mounter.mounts.length === 0) this.#onIdle();
+    });
+  }
+
+  #onIdle = (): void => {
+    this.stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
+  };
+
+  /** Takes every mount off, writes memory back, and closes the store. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#care);
+    const { failed } = await this.#mounter.unmount(undefined, true);
+    for (const { path, reason } of failed) log('error', 'cannot unmount', { path, reason });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    this.#server.close();
+    await this.#thread.stop();
+    this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
+    this.#store.close();
+    log('info', 'daemon ended');
+  }
+
+  threadDied(error: Error): void {
+    if (!this.#stopping) fail(error);
+  }
+
+  #takeCare(): void {
+    try {
+      const [state] = this.#store.db.pragma('wal_checkpoint(NOOP)') as { log: number }[];
+      const pages = state?.log ?? 0;
+      if (pages > LOG_PAGES_MOST) this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
+      else if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');
+    } catch (error) {
+      log('warn', 'store could not be looked after', { error: describeError(error) });
+    }
+  }
+}
+
+async function listen(server: Server, files: RuntimeFiles): Promise<void> {
+  rmSync(join(files.folder, files.socket), { force: true });
+  const short = shortPath(files.folder, files.socket);
+  await new Promise<void>((resolve, reject) => {
+    server.on('error', reject);
+    server.listen(short.path, () => resolve());
+  });
+  // The descriptor stays open: the server removes its socket through this path when it closes.
+}
+
+/** Turns an error for people into an answer that carries its sentence; any other is a fault of ours and is logged. */
+async function forPeople<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof MendError) throw new ResponseError(FOR_PEOPLE, error.message);
+    log('error', 'request failed', { error: describeError(error) });
+    throw new ResponseError(FOR_PEOPLE, `the daemon failed: ${error instanceof Error ? error.message : String(error)}; see daemon.log in the store's folder`);
+  }
+}
+
+function fail(error: unknown): never {
+  log('error', 'daemon failed', { error: describeError(error) });
+  process.exit(1);
+}

@@ -1,0 +1,42 @@
+/** A mount that the serving thread is to serve. */
+export interface AttachRequest {
+  readonly fd: number;
+  readonly mount: number;
+  readonly tree: number;
+  readonly project: number;
+  readonly harness: string;
+  readonly path: string;
+}
+
+/** What the kernel of a mount agreed to. */
+export interface KernelFeatures {
+  readonly protocol: string;
+  readonly resend: boolean;
+}
+
+/** What the serving thread knows of a mount, for `mend status`. */
+export interface MountUsage {
+  readonly mount: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly limitFiles: number;
+  readonly limitBytes: number;
+  /** The last file that was refused over a limit. */
+  readonly refused: string | null;
+  /** Sessions that have files open on it. */
+  readonly sessions: readonly string[];
+}
+
+/** From the main thread to the serving thread; each is answered with the same `id`. */
+export type ServerRequest =
+  | { readonly id: number; readonly kind: 'attach'; readonly attach: AttachRequest }
+  | { readonly id: number; readonly kind: 'detach'; readonly mount: number }
+  | { readonly id: number; readonly kind: 'catchUp' }
+  | { readonly id: number; readonly kind: 'usage' }
+  | { readonly id: number; readonly kind: 'stop' };
+
+/** From the serving thread to the main thread. */
+export type ServerMessage =
+  | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
+  /** The kernel ended a mount without being asked by this daemon. */
+  | { readonly kind: 'ended'; readonly mount: number };

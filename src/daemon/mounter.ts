@@ -1,0 +1,156 @@
+import { basename, dirname, join } from 'node:path';
+import { realpathSync } from 'node:fs';
+import { isSystemError, MendError } from '../errors.js';
+import { mountWithFusermount, unmountWithFusermount } from '../fuse/fusermount.js';
+import { loadNative } from '../fuse/native.js';
+import { memoryHarness } from '../harness/registry.js';
+import { takeIn } from '../import/take-in.js';
+import { writeBack } from '../import/write-back.js';
+import { describeError, log } from '../log.js';
+import type { Store } from '../store/store.js';
+import type { TreeRow } from '../store/tree-table.js';
+import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
+import type { KernelFeatures } from './messages.js';
+import { clearMountPoint, prepareMountPoint } from './mount-point.js';
+import type { ServingThread } from './serving-thread.js';
+
+/** A mount that this daemon serves. */
+export interface Mount {
+  readonly id: number;
+  readonly path: string;
+  readonly tree: TreeRow;
+  readonly features: KernelFeatures;
+}
+
+/** Puts mounts up and takes them off, one at a time. */
+export class Mounter {
+  readonly #store: Store;
+  readonly #thread: ServingThread;
+  readonly #mounts = new Map<number, Mount>();
+  #queue: Promise<unknown> = Promise.resolve();
+
+  constructor(store: Store, thread: ServingThread) {
+    this.#store = store;
+    this.#thread = thread;
+  }
+
+  get mounts(): readonly Mount[] {
+    return [...this.#mounts.values()];
+  }
+
+  /** @throws {MendError} when the mount did not come up; nothing is mounted then. */
+  mount(request: MountRequest): Promise<MountAnswer> {
+    return this.#inTurn(() => this.#mount(request));
+  }
+
+  unmount(paths: readonly string[] | undefined, force: boolean): Promise<UnmountAnswer> {
+    return this.#inTurn(() => this.#unmount(paths, force));
+  }
+
+  /** The kernel ended a mount: somebody took it off without mend. */
+  ended(id: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const mount = this.#mounts.get(id);
+      if (!mount) return;
+      this.#mounts.delete(id);
+      log('info', 'mount was taken off', { path: mount.path });
+      this.#writeBack(mount);
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#queue.then(work, work);
+    this.#queue = turn.catch(() => {});
+    return turn;
+  }
+
+  async #mount(request: MountRequest): Promise<MountAnswer> {
+    const harness = memoryHarness(request.harness);
+    const tree = this.#treeOf(request);
+    const served = this.mounts.find((mount) => mount.path === realPath(request.path));
+    if (served) {
+      if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, skipped: [] };
+      throw new MendError(`cannot mount on ${served.path}: another project's memory is mounted there; run "mend unmount" in that project first`);
+    }
+    const path = prepareMountPoint(request.path);
+    await clearMountPoint(path);
+    const { files, skipped } = takeIn(this.#store, tree, path, (name) => harness.isLocal(name));
+    await this.#thread.catchUp();
+    const id = this.#mountRow(tree, path, request.checkout);
+    const fd = await mountWithFusermount(loadNative(), path);
+    try {
+      const features = await this.#thread.attach({ fd, mount: id, tree: tree.id, project: tree.project, harness: tree.harness, path });
+      this.#mounts.set(id, { id, path, tree, features });
+    } catch (error) {
+      await unmountWithFusermount(path, true);
+      throw error;
+    }
+    log('info', 'mounted', { path, project: tree.project, harness: tree.harness });
+    const taken: Record<string, number> = {};
+    for (const { outcome } of files) taken[outcome] = (taken[outcome] ?? 0) + 1;
+    return { path, already: false, taken, skipped };
+  }
+
+  #treeOf(request: MountRequest): TreeRow {
+    const { trees } = this.#store;
+    return this.#store.write(
+      () => trees.find(request.project, request.harness) ?? trees.create(request.project, request.harness, () => this.#store.newId(), this.#store.now),
+    );
+  }
+
+  #mountRow(tree: TreeRow, path: string, checkout: string): number {
+    const { trees, machine } = this.#store;
+    return this.#store.write(() => {
+      const known = trees.mountAt(machine, path);
+      const row = known?.tree === tree.id ? { ...known, checkout } : { id: known?.id ?? this.#store.newId(), tree: tree.id, path, checkout };
+      trees.putMount(row, machine);
+      return row.id;
+    });
+  }
+
+  async #unmount(paths: readonly string[] | undefined, force: boolean): Promise<UnmountAnswer> {
+    const unmounted: string[] = [];
+    const failed: { path: string; reason: string }[] = [];
+    const skipped: SkippedFile[] = [];
+    for (const mount of this.mounts) {
+      if (paths && !paths.map(realPath).includes(mount.path)) continue;
+      try {
+        await unmountWithFusermount(mount.path, force);
+      } catch (error) {
+        failed.push({ path: mount.path, reason: busy(error) });
+        continue;
+      }
+      await this.#thread.detach(mount.id);
+      this.#mounts.delete(mount.id);
+      skipped.push(...this.#writeBack(mount));
+      unmounted.push(mount.path);
+    }
+    return { unmounted, failed, skipped };
+  }
+
+  #writeBack(mount: Mount): readonly SkippedFile[] {
+    try {
+      const { written, removed, skipped } = writeBack(this.#store, mount.tree, mount.path);
+      log('info', 'memory written back', { path: mount.path, written, removed, skipped: skipped.length });
+      return skipped;
+    } catch (error) {
+      log('error', 'memory could not be written back', { path: mount.path, error: describeError(error) });
+      return [{ path: '.', reason: 'memory could not be written back; it is safe in the store' }];
+    }
+  }
+}
+
+function busy(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return /busy/i.test(message) ? 'files in it are open or a program works in it: end that program, or use --force' : message;
+}
+
+/** The real path of a folder that may not exist, as mount points are recorded. */
+function realPath(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch (error) {
+    if (isSystemError(error)) return path;
+    throw error;
+  }
+}

@@ -1,0 +1,46 @@
+import { log } from '../log.js';
+import type { Store } from '../store/store.js';
+
+/**
+ * Makes versions of what was written and never closed when a daemon died (spec §4.4, §4.8).
+ * @param isAlive tells whether the daemon that owns a draft still serves it
+ */
+export function recoverDrafts(store: Store, isAlive: (owner: string) => boolean): number {
+  let recovered = 0;
+  for (const owner of store.drafts.owners()) {
+    if (isAlive(owner)) continue;
+    for (const draft of store.drafts.ofOwner(owner)) {
+      store.write(() => {
+        const base = draft.base === null ? Buffer.alloc(0) : store.content(draft.base);
+        const content = store.putContent(store.drafts.replay(draft.id, base));
+        const { tree, path, session } = draft;
+        store.addVersion({ tree, path, content, kind: 'interrupted', session });
+        store.deleteDraft(draft.id);
+      });
+      recovered++;
+    }
+  }
+  if (recovered > 0) log('info', 'unsaved writes of a daemon that died are kept as versions', { recovered });
+  return recovered;
+}
+
+/** Takes away names that were created and never closed; only while no other daemon serves the store. */
+export function removeUnfinished(store: Store): void {
+  store.write(() => {
+    const rows = store.db
+      .prepare<[], { id: number; tree: number }>(
+        "SELECT id, tree FROM node WHERE kind = 'file' AND mount = 0 AND (content IS NULL OR parent IS NULL)",
+      )
+      .all();
+    for (const { id, tree } of rows) {
+      store.deleteNode(id);
+      store.recordChange(tree, id);
+    }
+    store.db.prepare("DELETE FROM node WHERE kind = 'directory' AND parent IS NULL AND id NOT IN (SELECT root FROM tree)").run();
+    const locals = store.db.prepare<[], number>('SELECT id FROM node WHERE mount <> 0 AND parent IS NULL').pluck().all();
+    for (const id of locals) {
+      store.deleteNode(id);
+      store.deleteLocal(id);
+    }
+  });
+}

@@ -1,0 +1,61 @@
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadNative } from '../fuse/native.js';
+
+/**
+ * A daemon serves one store in one mount namespace: what it mounts is seen only there. Its lock and control socket
+ * lie in the store's folder and are named after the namespace, so that two namespaces can share a store.
+ */
+export interface RuntimeFiles {
+  /** The namespace; also the owner of the daemon's drafts. */
+  readonly owner: string;
+  readonly folder: string;
+  readonly lock: string;
+  /** Name of the control socket within `folder`. */
+  readonly socket: string;
+}
+
+const NAMESPACE = /\[(\d+)\]$/;
+
+export function runtimeFiles(storeFolder: string): RuntimeFiles {
+  const owner = NAMESPACE.exec(readlinkSync('/proc/self/ns/mnt'))?.[1] ?? '0';
+  const folder = join(storeFolder, 'run');
+  return { owner, folder, lock: join(folder, `${owner}.lock`), socket: `${owner}.sock` };
+}
+
+/** Takes the daemon's lock for as long as this process lives; false when another daemon has it. */
+export function takeLock(files: RuntimeFiles): boolean {
+  mkdirSync(files.folder, { recursive: true, mode: 0o700 });
+  chmodSync(files.folder, 0o700);
+  return lock(files.lock) !== undefined;
+}
+
+/** Tells whether the daemon that owns drafts is alive, by its lock. */
+export function ownerIsAlive(files: RuntimeFiles, owner: string): boolean {
+  if (owner === files.owner) return false;
+  const fd = lock(join(files.folder, `${owner}.lock`));
+  if (fd === undefined) return true;
+  closeSync(fd);
+  return false;
+}
+
+/** Owners of the sockets in the folder, dead ones included. */
+export function knownOwners(files: RuntimeFiles): string[] {
+  return readdirSync(files.folder).flatMap((name) => (name.endsWith('.sock') ? [name.slice(0, -'.sock'.length)] : []));
+}
+
+function lock(path: string): number | undefined {
+  const fd = openSync(path, 'a', 0o600);
+  if (loadNative().lockFile(fd) === 0) return fd;
+  closeSync(fd);
+  return undefined;
+}
+
+/**
+ * A path to a socket that is short enough for `sockaddr_un` (unix(7): 108 bytes) however deep the folder lies.
+ * `close` ends its validity.
+ */
+export function shortPath(folder: string, name: string): { path: string; close: () => void } {
+  const fd = openSync(folder, 'r');
+  return { path: `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
+}

@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs';
+import { parentPort, workerData } from 'node:worker_threads';
+import { Channel } from '../fuse/channel.js';
+import { loadNative } from '../fuse/native.js';
+import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
+import { describeError, log } from '../log.js';
+import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
+import { Knowledge } from '../session/knowledge.js';
+import { SessionFinder } from '../session/session-finder.js';
+import type { MachineIdentity } from '../store/projects.js';
+import { Store } from '../store/store.js';
+import { keepUnsaved } from '../tree/saving.js';
+import { Quota } from '../tree/quota.js';
+import { Tree, type TreeServices } from '../tree/tree.js';
+import { View } from '../tree/view.js';
+import { ViewOperations } from '../tree/view-operations.js';
+import { ChannelCache } from './channel-cache.js';
+import type { AttachRequest, KernelFeatures, MountUsage, ServerMessage, ServerRequest } from './messages.js';
+import { procProcesses } from './processes.js';
+
+/** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
+const TICK = 500;
+
+/** What the main thread hands over when it starts this one. */
+export interface ServerData {
+  readonly folder: string;
+  readonly owner: string;
+  readonly machine: MachineIdentity;
+  readonly limits?: Limits;
+}
+
+interface Mounted {
+  readonly request: AttachRequest;
+  readonly view: View;
+  readonly channel: Channel;
+}
+
+/** The serving thread: owns the mounts and the store connection that serves them. */
+class Server {
+  readonly #store: Store;
+  readonly #services: TreeServices;
+  readonly #limits: Limits;
+  readonly #trees = new Map<number, Tree>();
+  readonly #quotas = new Map<number, Quota>();
+  readonly #mounts = new Map<number, Mounted>();
+  readonly #send: (message: ServerMessage) => void;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(data: ServerData, send: (message: ServerMessage) => void) {
+    this.#send = send;
+    this.#limits = data.limits ?? DEFAULT_LIMITS;
+    this.#store = new Store(data.folder, { create: false, owner: data.owner, machine: () => data.machine });
+    this.#store.db.pragma('wal_autocheckpoint = 0');
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    const clock = () => this.#store.now;
+    const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
+    const sessions = new SessionFinder(procProcesses, clock, boot, harnessOf);
+    this.#services = { store: this.#store, clock, processes: procProcesses, sessions, knowledge: new Knowledge() };
+    this.#store.follow = (changes) => {
+      for (const [id, tree] of this.#trees) tree.follow(changes.filter((c) => c.tree === id).map((c) => c.node));
+    };
+    this.#timer = setInterval(() => this.#tick(), TICK);
+  }
+
+  async handle(request: ServerRequest): Promise<unknown> {
+    switch (request.kind) {
+      case 'attach':
+        return this.#attach(request.attach);
+      case 'detach':
+        return this.#detach(request.mount);
+      case 'catchUp':
+        this.#store.catchUp();
+        return Promise.all([...this.#trees.values()].map((tree) => tree.settled));
+      case 'usage':
+        return [...this.#mounts.values()].map((mounted) => usageOf(mounted));
+      case 'stop':
+        return this.#stop();
+    }
+  }
+
+  /** Serves a mount; resolves with the kernel's features when the kernel has said hello. */
+  #attach(request: AttachRequest): Promise<KernelFeatures> {
+    const tree = this.#tree(request);
+    const harness = memoryHarness(request.harness);
+    const cache = new ChannelCache(tree.root.id);
+    const view = new View(tree, request.mount, cache, (path) => harness.isLocal(path));
+    const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    return new Promise((resolve, reject) => {
+      const ended = (): void => {
+        reject(new Error('the kernel ended the mount'));
+        if (this.#forget(request.mount)) this.#send({ kind: 'ended', mount: request.mount });
+      };
+      const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), {
+        ready: (connection) => {
+          cache.connection = connection;
+          resolve({ protocol: connection.protocol, resend: connection.resend });
+        },
+        ended,
+      });
+      cache.channel = channel;
+      this.#mounts.set(request.mount, { request, view, channel });
+    });
+  }
+
+  #tree(request: AttachRequest): Tree {
+    let tree = this.#trees.get(request.tree);
+    if (tree) return tree;
+    this.#store.catchUp();
+    let quota = this.#quotas.get(request.project);
+    if (!quota) {
+      quota = new Quota(this.#limits, () => this.#store.trees.usage(request.project));
+      this.#quotas.set(request.project, quota);
+    }
+    tree = new Tree(request.tree, this.#services, quota);
+    this.#trees.set(request.tree, tree);
+    return tree;
+  }
+
+  #detach(mount: number): void {
+    const mounted = this.#mounts.get(mount);
+    if (!mounted) return;
+    this.#forget(mount);
+    mounted.channel.close();
+  }
+
+  /** Saves what is still unsaved and lets go of a mount; false when it was gone already. */
+  #forget(mount: number): boolean {
+    const mounted = this.#mounts.get(mount);
+    if (!mounted) return false;
+    this.#mounts.delete(mount);
+    keepUnsaved(mounted.view);
+    mounted.view.close();
+    this.#tickTrees();
+    const { tree } = mounted.view;
+    if (tree.views.size === 0) this.#trees.delete(tree.id);
+    return true;
+  }
+
+  #tick(): void {
+    try {
+      this.#store.catchUp();
+      this.#tickTrees();
+      this.#store.flushIfNeeded().catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
+    } catch (error) {
+      log('error', 'background work failed', { error: describeError(error) });
+    }
+  }
+
+  #tickTrees(): void {
+    const unsaved = this.#services.knowledge.takeUnsaved();
+    const trees = [...this.#trees.values()].filter((tree) => tree.hasUnsavedTimes);
+    if (unsaved.length === 0 && trees.length === 0) return;
+    this.#store.write(() => {
+      for (const tree of trees) tree.saveTimes();
+      for (const { session, name, tree, path, known } of unsaved) {
+        const row = this.#store.sessionRow({ key: session, name });
+        this.#store.saveServed(row, tree, path, known.content, known.wrote ?? null);
+      }
+    });
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const mount of [...this.#mounts.keys()]) this.#detach(mount);
+    this.#tickTrees();
+    await this.#store.flushed();
+    this.#store.close();
+  }
+}
+
+function usageOf({ request, view }: Mounted): MountUsage {
+  const { quota } = view.tree;
+  return {
+    mount: request.mount,
+    files: quota.files,
+    bytes: quota.bytes,
+    limitFiles: quota.limits.files,
+    limitBytes: quota.limits.bytes,
+    refused: quota.refused ?? null,
+    sessions: [...new Set([...view.handles.values()].flatMap((handle) => (handle.kind === 'local' ? [] : [handle.session.name])))],
+  };
+}
+
+/** Runs when this file is the entry of a worker thread. */
+function serve(): void {
+  const port = parentPort;
+  if (!port) return;
+  const send = (message: ServerMessage): void => port.postMessage(message);
+  const server = new Server(workerData as ServerData, send);
+  port.on('message', (request: ServerRequest) => {
+    server.handle(request).then(
+      (value) => send({ kind: 'answer', id: request.id, value: Array.isArray(value) && request.kind === 'catchUp' ? undefined : value }),
+      (error: unknown) => {
+        log('error', 'request of the main thread failed', { kind: request.kind, error: describeError(error) });
+        send({ kind: 'answer', id: request.id, error: error instanceof Error ? error.message : String(error) });
+      },
+    );
+  });
+}
+
+serve();

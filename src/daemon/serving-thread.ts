@@ -1,0 +1,66 @@
+import { Worker } from 'node:worker_threads';
+import type { AttachRequest, KernelFeatures, MountUsage, ServerMessage, ServerRequest } from './messages.js';
+import type { ServerData } from './server.js';
+
+type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
+type Body<R = ServerRequest> = R extends ServerRequest ? Omit<R, 'id'> : never;
+
+/** The main thread's side of the thread that serves the mounts. */
+export class ServingThread {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 1;
+
+  /**
+   * @param ended told of mounts that the kernel ended
+   * @param died told when the thread is gone; its mounts are dead then
+   */
+  constructor(data: ServerData, ended: (mount: number) => void, died: (error: Error) => void) {
+    this.#worker = new Worker(new URL('./server.js', import.meta.url), { workerData: data });
+    this.#worker.on('message', (message: ServerMessage) => {
+      if (message.kind === 'ended') return ended(message.mount);
+      const waiting = this.#waiting.get(message.id);
+      this.#waiting.delete(message.id);
+      if (message.error !== undefined) waiting?.reject(new Error(message.error));
+      else waiting?.resolve(message.value);
+    });
+    let failure = new Error('the serving thread ended');
+    this.#worker.on('error', (error) => {
+      failure = error instanceof Error ? error : new Error(String(error));
+    });
+    this.#worker.on('exit', () => {
+      for (const { reject } of this.#waiting.values()) reject(failure);
+      died(failure);
+    });
+  }
+
+  attach(attach: AttachRequest): Promise<KernelFeatures> {
+    return this.#ask({ kind: 'attach', attach }) as Promise<KernelFeatures>;
+  }
+
+  async detach(mount: number): Promise<void> {
+    await this.#ask({ kind: 'detach', mount });
+  }
+
+  /** Has the thread apply what others committed, and tell its kernels. */
+  async catchUp(): Promise<void> {
+    await this.#ask({ kind: 'catchUp' });
+  }
+
+  usage(): Promise<readonly MountUsage[]> {
+    return this.#ask({ kind: 'usage' }) as Promise<readonly MountUsage[]>;
+  }
+
+  async stop(): Promise<void> {
+    await this.#ask({ kind: 'stop' });
+    await this.#worker.terminate();
+  }
+
+  #ask(body: Body): Promise<unknown> {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.postMessage({ ...body, id });
+    });
+  }
+}

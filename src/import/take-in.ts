@@ -1,0 +1,54 @@
+import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
+import { MemoryFiles } from '../store/memory-files.js';
+import type { Store } from '../store/store.js';
+import type { TreeRow } from '../store/tree-table.js';
+import { type FoundFile, readFolder, type Skipped } from './folder-reader.js';
+
+/** What happened to one file that lay in the folder. */
+export type Outcome = 'added' | 'updated' | 'kept' | 'not added' | 'conflict' | 'same';
+
+export interface TakenIn {
+  readonly files: readonly { readonly path: string; readonly outcome: Outcome }[];
+  readonly skipped: readonly Skipped[];
+}
+
+/**
+ * Takes what lies in a memory folder into the store, measured against what was last exchanged with that folder: what
+ * changed there since replaces the head, and where both changed the newer content becomes head and the other a
+ * version. Each file is taken in whole or not at all.
+ */
+export function takeIn(store: Store, tree: TreeRow, folder: string, isLocal: (path: string) => boolean, limits: Limits = DEFAULT_LIMITS): TakenIn {
+  const memory = new MemoryFiles(store, tree);
+  const files: { path: string; outcome: Outcome }[] = [];
+  const skipped: Skipped[] = [];
+  const unread = readFolder(folder, isLocal, limits.fileBytes, (file) => {
+    const outcome = store.write(() => takeInFile(store, tree, memory, folder, file, limits));
+    if (typeof outcome === 'string') files.push({ path: file.path, outcome });
+    else skipped.push({ path: file.path, reason: outcome.reason });
+  });
+  return { files, skipped: [...skipped, ...unread] };
+}
+
+function takeInFile(store: Store, tree: TreeRow, memory: MemoryFiles, folder: string, file: FoundFile, limits: Limits): Outcome | { reason: string } {
+  const { path, bytes, mtime } = file;
+  const base = store.bases.of(store.machine, folder, tree.id).get(path);
+  const head = memory.find(path);
+  const sent = store.putContent(bytes);
+  const settle = (outcome: Outcome, stored: number): Outcome => {
+    store.bases.put(store.machine, folder, tree.id, { path, sent, stored });
+    return outcome;
+  };
+  if (head?.content === sent) return settle('same', sent);
+  if (base?.sent === sent) return head ? 'kept' : 'not added';
+  const { files, bytes: used } = store.trees.usage(tree.project);
+  if (!head && files >= limits.files) return { reason: `is over the limit of ${limits.files} files` };
+  if (used + bytes.length - (head?.row.size ?? 0) > limits.bytes) return { reason: `is over the limit of ${limits.bytes} bytes` };
+  if (!head) return settle('added', memory.put(path, bytes, { kind: 'imported', session: 0, mtime }));
+  if (base?.stored === head.content) return settle('updated', memory.put(path, bytes, { kind: 'imported', session: 0 }));
+  if (mtime > head.row.mtime) {
+    store.addVersion({ tree: tree.id, path, content: head.content, kind: 'conflict', session: 0 });
+    return settle('conflict', memory.put(path, bytes, { kind: 'imported', session: 0 }));
+  }
+  store.addVersion({ tree: tree.id, path, content: sent, kind: 'conflict', session: 0 });
+  return settle('conflict', head.content);
+}

@@ -1,0 +1,86 @@
+import { KEEP } from './kernel-cache.js';
+import type { FileNode, TreeNode } from './node.js';
+import type { Caller, View } from './view.js';
+
+/** Attributes of a node as one caller sees them. Times are µs since the epoch, sizes bytes. */
+export interface Attributes {
+  readonly ino: number;
+  readonly kind: 'file' | 'directory';
+  readonly size: number;
+  readonly mtime: number;
+  readonly atime: number;
+  readonly ctime: number;
+  readonly nlink: number;
+}
+
+/** Attributes, and for how many seconds every process on the mount would see the same. */
+export interface AttributesAnswer {
+  readonly attr: Attributes;
+  readonly attrValid: number;
+}
+
+/** What a lookup found; node 0 stands for "no such name". */
+export interface EntryAnswer extends AttributesAnswer {
+  readonly node: number;
+  readonly entryValid: number;
+}
+
+const NOTHING: Attributes = { ino: 0, kind: 'file', size: 0, mtime: 0, atime: 0, ctime: 0, nlink: 0 };
+
+/** Tells a kernel that there is no such name, which it may remember until it hears otherwise. */
+export const NO_ENTRY: EntryAnswer = { node: 0, entryValid: KEEP, attr: NOTHING, attrValid: 0 };
+
+export function entryFor(view: View, node: TreeNode, caller: Caller): EntryAnswer {
+  const { attr, attrValid } = attributesOf(view, node, caller);
+  return { node: node.id, entryValid: KEEP, attr, attrValid };
+}
+
+export function attributesOf(view: View, node: TreeNode, caller: Caller): AttributesAnswer {
+  if (node.kind === 'directory') {
+    const { mtime, atime, ctime, parent } = node;
+    const root = node === view.tree.root;
+    const [ino, nlink] = [root ? 1 : node.id, parent || root ? 2 : 0];
+    return { attr: { ino, kind: 'directory', size: 0, mtime, atime, ctime, nlink }, attrValid: KEEP };
+  }
+  if (node.isLocal) return { attr: fileAttributes(node, node.size, node.mtime), attrValid: KEEP };
+  return draftAttributes(view, node, caller) ?? heldAttributes(view, node, caller) ?? headAttributes(node, KEEP);
+}
+
+function fileAttributes(node: FileNode, size: number, mtime: number): Attributes {
+  const { id, atime, ctime, parent } = node;
+  return { ino: id, kind: 'file', size, mtime, atime, ctime, nlink: parent ? 1 : 0 };
+}
+
+function headAttributes(node: FileNode, attrValid: number): AttributesAnswer {
+  if (node.mtime > node.shown) node.shown = node.mtime;
+  return { attr: fileAttributes(node, node.size, node.mtime), attrValid };
+}
+
+/** While anybody has unsaved bytes the answer depends on who asks: the session that wrote sees its draft. */
+function draftAttributes(view: View, node: FileNode, caller: Caller): AttributesAnswer | undefined {
+  if (!node.drafts) return undefined;
+  let anyDirty = false;
+  for (const draft of node.drafts.values()) anyDirty ||= draft.dirty;
+  if (!anyDirty) return undefined;
+  const draft = node.drafts.get(view.caller(caller).session.key);
+  if (!draft?.dirty) return heldAttributes(view, node, caller) ?? headAttributes(node, 0);
+  if (draft.mtime > draft.shown) draft.shown = draft.mtime;
+  return { attr: fileAttributes(node, draft.size, draft.mtime), attrValid: 0 };
+}
+
+/**
+ * A process that opened the file and has not read to its end yet sees the length of what it will read: many
+ * programs ask for the length after `open` and read just that many bytes (spec §4.2).
+ */
+function heldAttributes(view: View, node: FileNode, caller: Caller): AttributesAnswer | undefined {
+  let old = false;
+  for (const reader of node.readers) old ||= !reader.finished && reader.content !== node.content;
+  if (!old) return undefined;
+  const { pid } = view.caller(caller);
+  for (const reader of node.readers) {
+    if (reader.finished || reader.content === node.content || reader.pid !== pid) continue;
+    const size = reader.content === null ? 0 : view.tree.services.store.content(reader.content).length;
+    return { attr: fileAttributes(node, size, node.mtime), attrValid: 0 };
+  }
+  return headAttributes(node, 0);
+}

@@ -1,0 +1,96 @@
+import { constants } from 'node:os';
+import type { Fh, WriteHandle } from './handles.js';
+import { truncateLocal } from './local-files.js';
+import type { FileNode, TreeNode } from './node.js';
+import { saveDraft } from './saving.js';
+import type { Caller, View } from './view.js';
+import { changeDraft, draftOf, dropDraft } from './writing.js';
+
+const { errno } = constants;
+
+/** What `chmod`, `chown`, `truncate` and `utimensat` ask for. Times are µs since the epoch. */
+export interface AttributeChange {
+  readonly size?: number;
+  readonly atime?: number | 'now';
+  readonly mtime?: number | 'now';
+  readonly mode?: number;
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly fh?: Fh;
+}
+
+/**
+ * Changes attributes and answers the new ones. Modes are accepted and have no effect (spec §3.4); owners cannot
+ * be changed.
+ */
+export async function changeAttributesLater(told: Promise<unknown>, answer: () => ReturnType<View['attributes']>) {
+  await told;
+  return answer();
+}
+
+export function changeAttributes(view: View, caller: Caller, node: TreeNode, change: AttributeChange) {
+  if (change.uid !== undefined && change.uid !== caller.uid) return errno.EPERM;
+  if (change.gid !== undefined && change.gid !== caller.gid) return errno.EPERM;
+  const answer = () => view.attributes(node, caller);
+  let told: Promise<unknown> | undefined;
+  if (change.size !== undefined) {
+    if (node.kind === 'directory') return errno.EISDIR;
+    const result = node.isLocal ? truncateLocal(view, node, change.size) : truncate(view, caller, node, change.size, change.fh);
+    if (typeof result === 'number') {
+      if (result !== 0) return result;
+    } else told = result;
+  }
+  if (change.atime !== undefined || change.mtime !== undefined) {
+    told = both(told, setTimes(view, caller, node, change));
+  }
+  return told ? changeAttributesLater(told, answer) : answer();
+}
+
+function both(a: Promise<unknown> | undefined, b: Promise<unknown> | undefined): Promise<unknown> | undefined {
+  return a && b ? Promise.all([a, b]) : (a ?? b);
+}
+
+/** Truncates the session's draft; by path, with nothing open for writing, the truncation is saved at once. */
+function truncate(view: View, caller: Caller, node: FileNode, size: number, fh: Fh | undefined): Promise<unknown> | number {
+  const { pid, session } = view.caller(caller);
+  const found = fh ? view.handles.get(fh) : undefined;
+  const handle: WriteHandle | undefined = found?.kind === 'write' ? found : undefined;
+  const draft = handle?.draft ?? draftOf(view, node, session);
+  const snapshot = handle ? handle.snapshot : node.content;
+  const length = draft.dirty ? draft.size : node.size;
+  if (handle || length !== size) {
+    const code = changeDraft(view, draft, snapshot, { length: size });
+    if (code !== 0) {
+      dropDraft(draft);
+      return code;
+    }
+  }
+  handle?.writers.add(pid);
+  const told = draft.handles === 0 && draft.dirty ? saveDraft(view, draft) : undefined;
+  dropDraft(draft);
+  return told ?? 0;
+}
+
+function setTimes(view: View, caller: Caller, node: TreeNode, change: AttributeChange): Promise<unknown> | undefined {
+  const { store, clock } = view.tree.services;
+  const now = clock();
+  const at = (time: number | 'now' | undefined, otherwise: number) => (time === 'now' ? now : (time ?? otherwise));
+  const draft = node.kind === 'file' && node.drafts ? node.drafts.get(view.caller(caller).session.key) : undefined;
+  const atime = at(change.atime, node.atime);
+  if (draft?.dirty) {
+    node.atime = atime;
+    if (change.mtime === undefined) return undefined;
+    draft.mtime = at(change.mtime, draft.mtime);
+    draft.timeSet = true;
+    return undefined;
+  }
+  const mtime = at(change.mtime, node.mtime);
+  store.write(() => {
+    store.updateNode({ ...node.row(), atime, mtime, ctime: now });
+    if (!node.isLocal) store.recordChange(view.tree.id, node.id);
+  });
+  node.atime = atime;
+  node.mtime = mtime;
+  node.ctime = now;
+  return node.isLocal ? undefined : view.tree.announce({ attributes: [node], names: [] }, view);
+}

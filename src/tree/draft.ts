@@ -1,0 +1,86 @@
+import type { Session } from '../session/session.js';
+import type { FileNode } from './node.js';
+
+/** Bytes that one session has written to one file and not yet saved; every process of the session sees them. */
+export class Draft {
+  readonly id: number;
+  readonly session: Session;
+  readonly node: FileNode;
+  /** Open handles that lead here. */
+  handles = 0;
+  /** Something was written, truncated or created that is not saved yet. */
+  dirty = false;
+  /** The store has rows of this draft; while false and dirty, there is nothing yet that could be lost. */
+  stored = false;
+  /** Rows of writes in the store. */
+  writes = 0;
+  /** The content it started from; null when the file was empty or missing. */
+  base: number | null = null;
+  size = 0;
+  mtime = 0;
+  /** The modification time was set by the session (utimensat(2)) after its last write. */
+  timeSet = false;
+  /** Bytes of the quota that are held for it. */
+  claimed = 0;
+  /** Newest modification time of this draft that its session was told. */
+  shown = 0;
+  #bytes: Buffer = Buffer.alloc(0);
+
+  constructor(id: number, session: Session, node: FileNode) {
+    this.id = id;
+    this.session = session;
+    this.node = node;
+  }
+
+  /** Starts a new draft from the bytes of a content. */
+  begin(base: number | null, bytes: Buffer, now: number): void {
+    this.base = base;
+    this.#bytes = Buffer.from(bytes);
+    this.size = bytes.length;
+    this.dirty = true;
+    this.mtime = this.node.nextTime(now, this.shown);
+    this.timeSet = false;
+  }
+
+  /** A view of the bytes as they are now; copy it to keep it. */
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.size);
+  }
+
+  write(position: number, data: Buffer, now: number): void {
+    const end = position + data.length;
+    this.#reserve(end);
+    data.copy(this.#bytes, position);
+    if (end > this.size) this.size = end;
+    this.#touch(now);
+  }
+
+  truncate(size: number, now: number): void {
+    this.#reserve(size);
+    if (size < this.size) this.#bytes.fill(0, size, this.size);
+    this.size = size;
+    this.#touch(now);
+  }
+
+  /** Forgets the bytes: they were saved, or kept as a version. */
+  end(): void {
+    this.dirty = false;
+    this.stored = false;
+    this.writes = 0;
+    this.size = 0;
+    this.#bytes = Buffer.alloc(0);
+  }
+
+  #touch(now: number): void {
+    this.mtime = this.node.nextTime(now, this.shown);
+    this.timeSet = false;
+  }
+
+  /** Makes room; what lies beyond `size` in the buffer is always zero. */
+  #reserve(length: number): void {
+    if (length <= this.#bytes.length) return;
+    const grown = Buffer.alloc(Math.max(length, Math.min(this.#bytes.length * 2, 1 << 24), 4096));
+    this.#bytes.copy(grown, 0, 0, this.size);
+    this.#bytes = grown;
+  }
+}

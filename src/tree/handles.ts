@@ -1,0 +1,91 @@
+import type { Session } from '../session/session.js';
+import type { Draft } from './draft.js';
+import type { FileNode } from './node.js';
+
+/** What an open file is to the tree. A handle of a kernel (`fh`) names its kind, its serial number, and a row. */
+export interface ReadHandle {
+  readonly kind: 'read';
+  readonly node: FileNode;
+  readonly session: Session;
+  readonly pid: number;
+  /** The content it reads: the head when it was opened, or what its own session saved since; null reads as empty. */
+  content: number | null;
+  /** Its process has read to the end, and is told of newer heads from then on. */
+  finished: boolean;
+}
+
+export interface WriteHandle {
+  readonly kind: 'write';
+  readonly node: FileNode;
+  readonly session: Session;
+  readonly draft: Draft;
+  /** What it shows while the draft is clean. */
+  snapshot: number | null;
+  /** Processes that wrote through it since the last save: only their `close` saves. */
+  readonly writers: Set<number>;
+}
+
+export interface LocalHandle {
+  readonly kind: 'local';
+  readonly node: FileNode;
+}
+
+export type Handle = ReadHandle | WriteHandle | LocalHandle;
+
+/** The two halves of a kernel's 64-bit file handle. */
+export interface Fh {
+  readonly high: number;
+  readonly low: number;
+}
+
+const KINDS = ['read', 'write', 'local'] as const;
+const SERIALS = 1 << 20;
+const TWO_32 = 4294967296;
+
+/** Bits of `fh`: kind 60–63, serial 40–59, row id 0–39 (content of a read handle, draft of a write handle, node of a local one). */
+export function encodeFh(kind: Handle['kind'], serial: number, id: number): Fh {
+  return { high: ((KINDS.indexOf(kind) << 28) | (serial << 8) | Math.floor(id / TWO_32)) >>> 0, low: id >>> 0 };
+}
+
+/** The parts of an `fh`; kind is undefined for one that mend never gave out. */
+export function decodeFh(fh: Fh): { kind: Handle['kind'] | undefined; serial: number; id: number } {
+  return { kind: KINDS[fh.high >>> 28], serial: (fh.high >>> 8) & (SERIALS - 1), id: (fh.high & 0xff) * TWO_32 + fh.low };
+}
+
+/** The handles that one mount has open, by serial number. */
+export class HandleTable {
+  readonly #open = new Map<number, Handle>();
+  #last = 0;
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** @throws {Error} with code ENFILE when 2^20 handles are open. */
+  add(handle: Handle): number {
+    if (this.#open.size >= SERIALS - 1) throw Object.assign(new Error('too many open files'), { code: 'ENFILE' });
+    do this.#last = (this.#last + 1) % SERIALS;
+    while (this.#open.has(this.#last));
+    this.#open.set(this.#last, handle);
+    return this.#last;
+  }
+
+  get(fh: Fh): Handle | undefined {
+    return this.#open.get((fh.high >>> 8) & (SERIALS - 1));
+  }
+
+  delete(fh: Fh): Handle | undefined {
+    const handle = this.get(fh);
+    this.#open.delete((fh.high >>> 8) & (SERIALS - 1));
+    return handle;
+  }
+
+  /** Puts another handle in the place of each that leads to a node. */
+  replaceAll(node: FileNode, replace: (handle: Handle) => Handle): void {
+    for (const [serial, handle] of this.#open) if (handle.node === node) this.#open.set(serial, replace(handle));
+  }
+
+  values(): IterableIterator<Handle> {
+    return this.#open.values();
+  }
+}

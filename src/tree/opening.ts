@@ -1,0 +1,173 @@
+import { constants } from 'node:os';
+import { encodeFh, type Handle, type WriteHandle } from './handles.js';
+import { openLocal } from './local-files.js';
+import { FileNode, pathOf } from './node.js';
+import { DIRECT_IO, NO_FLUSH, O_ACCMODE, O_EXCL, O_RDWR, O_TRUNC } from './open-flags.js';
+import { endDraft, keepAside, saveDraft, type Told } from './saving.js';
+import type { Caller, View } from './view.js';
+import { changeDraft, draftOf, dropDraft } from './writing.js';
+
+const { errno } = constants;
+
+/** An opened file, for the kernel. */
+export interface Opened {
+  readonly fhHigh: number;
+  readonly fhLow: number;
+  readonly openFlags: number;
+}
+
+function opened(view: View, handle: Handle, id: number, openFlags: number): Opened {
+  const { high, low } = encodeFh(handle.kind, view.handles.add(handle), id);
+  return { fhHigh: high, fhLow: low, openFlags };
+}
+
+/**
+ * Opens a file. For reading it shows the newest head, and keeps showing that until it is closed; for writing it
+ * leads to the session's draft (spec §4.1–4.3).
+ */
+export function open(view: View, caller: Caller, node: FileNode, flags: number): Opened | number {
+  if (node.isLocal) return openLocal(view, node, flags);
+  const { knowledge } = view.tree.services;
+  const { pid, session } = view.caller(caller);
+  const mode = flags & O_ACCMODE;
+  if (mode !== 0 || (flags & O_TRUNC) !== 0) {
+    if (mode === O_RDWR && !(flags & O_TRUNC)) knowledge.served(session, view.tree.id, pathOf(node), node.content);
+    return openForWriting(view, node, pid, session, flags);
+  }
+  const draft = node.drafts?.get(session.key);
+  if (draft?.dirty) {
+    draft.handles++;
+    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set() };
+    return opened(view, handle, draft.id, DIRECT_IO | NO_FLUSH);
+  }
+  if (node.parent) knowledge.served(session, view.tree.id, pathOf(node), node.content);
+  const handle: Handle = { kind: 'read', node, session, pid, content: node.content, finished: false };
+  node.readers.add(handle);
+  return opened(view, handle, node.content ?? 0, DIRECT_IO | NO_FLUSH);
+}
+
+function openForWriting(view: View, node: FileNode, pid: number, session: WriteHandle['session'], flags: number): Opened | number {
+  const draft = draftOf(view, node, session);
+  const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set() };
+  draft.handles++;
+  if ((flags & O_TRUNC) !== 0 && (draft.dirty ? draft.size > 0 : node.content !== null)) {
+    const code = changeDraft(view, draft, node.content, { length: 0 });
+    if (code !== 0) {
+      draft.handles--;
+      dropDraft(draft);
+      return code;
+    }
+    handle.writers.add(pid);
+  }
+  return opened(view, handle, draft.id, DIRECT_IO);
+}
+
+/** Makes a file and opens it; the name is there for everybody at once, the content at the first close. */
+export function create(view: View, caller: Caller, parentId: number, name: string | null, flags: number) {
+  const parent = view.directory(parentId);
+  if (typeof parent === 'number') return parent;
+  const fault = view.nameErrno(parent, name);
+  if (fault !== 0 || name === null) return fault;
+  const there = view.child(parent, name);
+  if (there) {
+    if ((flags & O_EXCL) !== 0) return errno.EEXIST;
+    if (there.kind === 'directory') return errno.EISDIR;
+    const open_ = open(view, caller, there, flags);
+    return typeof open_ === 'number' ? open_ : { entry: view.found(there, caller), open: open_ };
+  }
+  const made = makeFile(view, parent, name);
+  if (typeof made === 'number') return made;
+  const { node, told } = made;
+  const { pid, session } = view.caller(caller);
+  let result: Opened | number;
+  if (node.isLocal) result = openLocal(view, node, flags);
+  else {
+    const draft = draftOf(view, node, session);
+    draft.begin(null, Buffer.alloc(0), view.tree.services.clock());
+    draft.handles++;
+    view.tree.services.knowledge.served(session, view.tree.id, pathOf(node), null);
+    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: null, writers: new Set([pid]) };
+    result = opened(view, handle, draft.id, DIRECT_IO);
+  }
+  if (typeof result === 'number') return result;
+  const answer = { entry: view.found(node, caller), open: result };
+  return told ? told.then(() => answer) : answer;
+}
+
+/** Puts a new, empty file into a folder. */
+export function makeFile(view: View, parent: NonNullable<FileNode['parent']>, name: string): { node: FileNode; told: Told } | number {
+  const { tree } = view;
+  const { store, clock } = tree.services;
+  const local = view.isLocalName(parent, name);
+  if (!local && !tree.quota.allowsFile()) {
+    tree.quota.refused = pathOf(parent) === '' ? name : `${pathOf(parent)}/${name}`;
+    return errno.EDQUOT;
+  }
+  const now = clock();
+  const node = store.write(() => {
+    const row = {
+      ...{ id: store.newId(), tree: tree.id, mount: local ? view.mount : 0, parent: parent.id, name, kind: 'file' as const },
+      ...{ content: null, size: 0, mtime: now, atime: now, ctime: now, shown: 0 },
+    };
+    if (!local && parent.children.has(name)) return undefined;
+    store.insertNode(row);
+    if (!local) store.recordChange(tree.id, row.id);
+    return new FileNode(row);
+  });
+  if (!node) return errno.EEXIST;
+  view.adopt(node, parent, name);
+  touch(parent, now);
+  if (local) return { node, told: undefined };
+  tree.quota.addFile(1, 0);
+  return { node, told: tree.announce({ attributes: [parent], names: [{ parent, name }] }, view) };
+}
+
+/** Notes that a folder's names changed; its times go to the store in the background. */
+export function touch(directory: NonNullable<FileNode['parent']>, now: number): void {
+  directory.mtime = Math.max(now, directory.mtime + 1);
+  directory.ctime = directory.mtime;
+  directory.timesChanged = true;
+}
+
+/**
+ * A process closed a copy of a descriptor. Saves when that process wrote through the handle: others only inherited
+ * it (spec §4.5). A process that a signal ends has not saved, and what it wrote is kept aside (spec §4.8).
+ */
+export function flush(view: View, caller: Caller, handle: Handle | undefined): Told {
+  if (handle?.kind !== 'write' || !handle.draft.dirty) return undefined;
+  const { pid } = view.caller(caller);
+  if (!handle.writers.has(pid)) return undefined;
+  const { draft } = handle;
+  if (!draft.node.parent && draft.node.removedBy === draft.session.key) return undefined;
+  const end = view.tree.services.processes.end(caller.pid);
+  if (!end?.exiting || end.signal === 0) return saveDraft(view, draft);
+  handle.writers.delete(pid);
+  if (!draft.stored) return saveDraft(view, draft);
+  for (const other of view.handles.values()) {
+    if (other.kind === 'write' && other.draft === draft && other.writers.size > 0) return undefined;
+  }
+  return keepAside(view, draft, 'interrupted');
+}
+
+/** The last copy of a descriptor is closed: what is still unsaved is saved now. */
+export function release(view: View, handle: Handle | undefined): Told {
+  if (handle?.kind === 'read') handle.node.readers.delete(handle);
+  if (handle?.kind !== 'write') return undefined;
+  const { draft } = handle;
+  draft.handles--;
+  if (draft.handles > 0) return undefined;
+  let told: Told;
+  if (draft.dirty) {
+    told = saveDraft(view, draft);
+    if (draft.dirty) discard(view, draft);
+  }
+  dropDraft(draft);
+  return told;
+}
+
+/** Forgets a draft of a file that its own session removed, as POSIX says of an unlinked file. */
+function discard(view: View, draft: WriteHandle['draft']): void {
+  const { store } = view.tree.services;
+  if (draft.stored) store.write(() => store.deleteDraft(draft.id));
+  endDraft(view, draft);
+}

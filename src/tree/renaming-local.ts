@@ -1,0 +1,115 @@
+import { constants } from 'node:os';
+import type { NodeRow } from '../ports/store.js';
+import type { Handle } from './handles.js';
+import { localBytes } from './local-files.js';
+import { type FileNode, pathOf } from './node.js';
+import { type Move, relink, timeAfter } from './moving.js';
+import { keepAside, saveDraft, setHead, type Told } from './saving.js';
+import type { View } from './view.js';
+import { contentOf, draftOf } from './writing.js';
+
+const { errno } = constants;
+
+/** A rename of a file out of, or into, what is local: a temporary file that becomes memory, or memory put aside by an editor. */
+export function renameAcrossLocal(view: View, move: Move & { node: FileNode }): Told | number {
+  return move.node.isLocal ? becomeMemory(view, move) : becomeLocal(view, move);
+}
+
+/** Saves a local file's bytes as the head of a path (spec §4.6); the temporary leaves no trace. */
+function becomeMemory(view: View, { node, from, to, name, session, ...move }: Move & { node: FileNode }): Told | number {
+  const { tree } = view;
+  const { store, clock, knowledge } = tree.services;
+  const target = move.target?.kind === 'file' ? move.target : undefined;
+  const path = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
+  const refused = !target && !tree.quota.allowsFile() ? errno.EDQUOT : tooBig(view, node, target);
+  if (refused !== 0) {
+    tree.quota.refused = path;
+    return refused;
+  }
+  const now = clock();
+  const bytes = localBytes(view, node);
+  const mtime = timeAfter(node, target, now);
+  const before = target?.content ?? null;
+  const content = store.write(() => {
+    const id = store.putContent(bytes);
+    if (target) {
+      store.updateNode({ ...target.row(), parent: null, name: null });
+      store.recordChange(tree.id, target.id);
+    }
+    const own = { mount: 0, parent: to.id, name, content: id, size: bytes.length };
+    const row: NodeRow = { ...node.row(), ...own, mtime: id === before && target ? target.mtime : mtime, ctime: now };
+    const shown = Math.max(node.shown, target?.shown ?? 0, row.mtime);
+    if (id === before) {
+      store.updateNode({ ...row, shown });
+      store.recordChange(tree.id, node.id);
+    } else store.saveHead({ ...row, shown }, path, 'saved', store.sessionRow(session));
+    store.deleteLocal(node.id);
+    return id;
+  });
+  if (target) {
+    tree.detach(target, session.key);
+    target.ctime = now;
+    tree.quota.addFile(-1, -target.size);
+    node.shown = Math.max(node.shown, target.shown);
+  }
+  const { lookups } = node;
+  node.lookups = 1;
+  view.detach(node, null);
+  node.lookups = lookups;
+  node.mount = 0;
+  node.removedBy = undefined;
+  relink(view, node, from, to, name, now);
+  node.size = 0;
+  setHead(view, node, content, bytes.length, content === before && target ? target.mtime : mtime, session);
+  tree.quota.addFile(1, 0);
+  view.handles.replaceAll(node, (handle) => asWriteHandle(view, node, handle, content, session));
+  knowledge.wrote(session, tree.id, path, content);
+  return tree.announce({ attributes: [to, node, ...(target ? [target] : [])], names: [{ parent: to, name }] }, view);
+}
+
+function tooBig(view: View, node: FileNode, target: FileNode | undefined): number {
+  if (node.size > view.tree.quota.limits.fileBytes) return errno.EFBIG;
+  return view.tree.quota.allowsBytes(node.size - (target?.size ?? 0)) ? 0 : errno.EDQUOT;
+}
+
+function asWriteHandle(view: View, node: FileNode, handle: Handle, content: number, session: Move['session']): Handle {
+  if (handle.kind !== 'local') return handle;
+  const draft = draftOf(view, node, session);
+  draft.handles++;
+  return { kind: 'write', node, session, draft, snapshot: content, writers: new Set() };
+}
+
+/** Takes a file out of memory under a local name; its path keeps its history. */
+function becomeLocal(view: View, { node, from, to, name, session, ...move }: Move & { node: FileNode }): Told {
+  const { tree } = view;
+  const { store, clock, knowledge } = tree.services;
+  const draft = node.drafts?.get(session.key);
+  const saved = draft?.dirty ? saveDraft(view, draft) : undefined;
+  for (const other of node.drafts?.values() ?? []) if (other.dirty) keepAside(view, other, 'interrupted');
+  const { target } = move;
+  const path = pathOf(node);
+  const oldName = node.name;
+  const now = clock();
+  const bytes = contentOf(view, node.content);
+  store.write(() => {
+    if (target) store.updateNode({ ...target.row(), parent: null, name: null });
+    store.removeHead(node.row(), path, store.sessionRow(session));
+    store.updateNode({ ...node.row(), mount: view.mount, parent: to.id, name, content: null, ctime: now });
+    store.writeLocal(node.id, 0, bytes);
+  });
+  if (target) view.detach(target, null);
+  const { size, lookups } = node;
+  node.lookups = 1;
+  tree.detach(node, session.key);
+  node.lookups = lookups;
+  tree.quota.addFile(-1, -size);
+  node.mount = view.mount;
+  node.content = null;
+  node.drafts = undefined;
+  node.removedBy = undefined;
+  relink(view, node, from, to, name, now);
+  view.handles.replaceAll(node, () => ({ kind: 'local', node }));
+  knowledge.served(session, tree.id, path, null);
+  const told = tree.announce({ attributes: [from], names: [{ parent: from, name: oldName }] }, view);
+  return saved && told ? Promise.all([saved, told]) : (told ?? saved);
+}

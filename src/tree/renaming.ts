@@ -1,0 +1,199 @@
+import { constants } from 'node:os';
+import { DEPTH_MAX } from '../ports/limits.js';
+import type { NodeRow } from '../ports/store.js';
+import { type DirectoryNode, depthOf, type FileNode, pathOf, type TreeNode } from './node.js';
+import { type Move, relink, timeAfter } from './moving.js';
+import { find } from './naming.js';
+import { renameAcrossLocal } from './renaming-local.js';
+import { saveDraft, setHead, type Told } from './saving.js';
+import type { Caller, View } from './view.js';
+
+const { errno } = constants;
+const RENAME_NOREPLACE = 1;
+const RENAME_EXCHANGE = 2;
+
+/** `renameat2(2)`. Renaming over a file saves the source's content as the target's new head (spec §4.6). */
+export function rename(
+  view: View,
+  caller: Caller,
+  parentId: number,
+  name: string | null,
+  newParentId: number,
+  newName: string | null,
+  flags: number,
+): Told | number {
+  if ((flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE)) !== 0 || flags === (RENAME_NOREPLACE | RENAME_EXCHANGE)) return errno.EINVAL;
+  const source = find(view, parentId, name);
+  if (typeof source === 'number') return source;
+  const to = view.directory(newParentId);
+  if (typeof to === 'number') return to;
+  const fault = view.nameErrno(to, newName);
+  if (fault !== 0 || newName === null) return fault;
+  const target = view.child(to, newName);
+  const move: Move = { node: source.node, from: source.parent, to, name: newName, target, session: view.caller(caller).session };
+  if (target === source.node) return flags === RENAME_NOREPLACE ? errno.EEXIST : undefined;
+  if (flags === RENAME_EXCHANGE) return target ? exchange(view, move, target) : errno.ENOENT;
+  if (target && flags === RENAME_NOREPLACE) return errno.EEXIST;
+  const code = refusal(view, move);
+  if (code !== 0) return code;
+  const toLocal = view.isLocalName(to, newName);
+  if (move.node.isLocal || toLocal) {
+    if (move.node.isLocal && toLocal) return moveLocal(view, move);
+    return move.node.kind === 'directory' ? errno.EXDEV : renameAcrossLocal(view, { ...move, node: move.node });
+  }
+  return move.node.kind === 'directory' ? moveDirectory(view, move, move.node) : moveFile(view, move, move.node);
+}
+
+function refusal(view: View, { node, to, target }: Move): number {
+  if (isWithin(to, node)) return errno.EINVAL;
+  if (target) {
+    if (node.kind === 'file' && target.kind === 'directory') return errno.EISDIR;
+    if (node.kind === 'directory' && target.kind === 'file') return errno.ENOTDIR;
+    if (target.kind === 'directory' && !view.isEmpty(target)) return errno.ENOTEMPTY;
+  }
+  return depthOf(to) + 1 + heightOf(view, node) > DEPTH_MAX ? errno.ENAMETOOLONG : 0;
+}
+
+function isWithin(directory: DirectoryNode, node: TreeNode): boolean {
+  for (let at: DirectoryNode | null = directory; at; at = at.parent) if (at === node) return true;
+  return false;
+}
+
+/** Levels below a node. */
+function heightOf(view: View, node: TreeNode): number {
+  if (node.kind === 'file') return 0;
+  return view.list(node).reduce((height, child) => Math.max(height, 1 + heightOf(view, child)), 0);
+}
+
+function moveLocal(view: View, { node, from, to, name, target }: Move): Told {
+  const { store, clock } = view.tree.services;
+  const now = clock();
+  store.write(() => {
+    if (target) store.updateNode({ ...target.row(), parent: null, name: null });
+    store.updateNode({ ...node.row(), parent: to.id, name, ctime: now });
+  });
+  if (target) view.detach(target, null);
+  relink(view, node, from, to, name, now);
+  return undefined;
+}
+
+function moveFile(view: View, move: Move, node: FileNode): Told {
+  const { tree } = view;
+  const { store, clock, knowledge } = tree.services;
+  const { from, to, name, session } = move;
+  const target = move.target?.kind === 'file' ? move.target : undefined;
+  const draft = node.drafts?.get(session.key);
+  // Putting a file into place says that it is whole: what its session wrote is saved now, not at its close.
+  const saved = draft?.dirty ? saveDraft(view, draft) : undefined;
+  const oldPath = pathOf(node);
+  const oldName = node.name;
+  const newPath = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
+  const now = clock();
+  const changed = target !== undefined && target.content !== node.content;
+  const mtime = changed ? timeAfter(node, target, now) : node.mtime;
+  const row: NodeRow = { ...node.row(), parent: to.id, name, mtime, ctime: now, shown: Math.max(node.shown, target?.shown ?? 0, mtime) };
+  store.write(() => {
+    const sessionRow = store.sessionRow(session);
+    if (target) {
+      store.updateNode({ ...target.row(), parent: null, name: null });
+      store.recordChange(tree.id, target.id);
+      if (store.historyIsOwn(tree.id, oldPath, sessionRow)) store.dropHistory(tree.id, oldPath);
+      else if (node.content !== null) store.addVersion({ tree: tree.id, path: oldPath, content: node.content, kind: 'removed', session: sessionRow });
+    } else store.moveHistory(tree.id, oldPath, newPath);
+    if (changed) store.saveHead(row, newPath, 'saved', sessionRow);
+    else {
+      store.updateNode(row);
+      store.recordChange(tree.id, node.id);
+    }
+  });
+  if (target) {
+    tree.detach(target, session.key);
+    target.ctime = now;
+    node.shown = Math.max(node.shown, target.shown);
+    tree.quota.addFile(-1, -target.size);
+  }
+  relink(view, node, from, to, name, now);
+  if (changed) setHead(view, node, node.content, node.size, mtime, session);
+  if (node.content !== null) knowledge.wrote(session, tree.id, newPath, node.content);
+  knowledge.served(session, tree.id, oldPath, null);
+  const names = [
+    { parent: from, name: oldName },
+    { parent: to, name },
+  ];
+  const told = tree.announce({ attributes: [from, to, node, ...(target ? [target] : [])], names }, view);
+  return saved && told ? Promise.all([saved, told]) : (told ?? saved);
+}
+
+function moveDirectory(view: View, { node: _, from, to, name, target }: Move, node: DirectoryNode): Told {
+  const { tree } = view;
+  const { store, clock } = tree.services;
+  const now = clock();
+  const oldPath = pathOf(node);
+  const oldName = node.name;
+  const newPath = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
+  store.write(() => {
+    if (target) {
+      store.updateNode({ ...target.row(), parent: null, name: null });
+      store.recordChange(tree.id, target.id);
+    }
+    store.updateNode({ ...node.row(), parent: to.id, name, ctime: now });
+    store.recordChange(tree.id, node.id);
+    moveHistories(view, node, oldPath, newPath);
+  });
+  if (target) {
+    view.detach(target, null);
+    tree.quota.addDirectory(-1);
+  }
+  relink(view, node, from, to, name, now);
+  const names = [
+    { parent: from, name: oldName },
+    { parent: to, name },
+  ];
+  return tree.announce({ attributes: [from, to, node], names }, view);
+}
+
+/** Gives every file below a folder its history under the folder's new path. */
+function moveHistories(view: View, directory: DirectoryNode, from: string, to: string): void {
+  const { store } = view.tree.services;
+  for (const child of directory.children.values()) {
+    if (child.kind === 'directory') moveHistories(view, child, `${from}/${child.name}`, `${to}/${child.name}`);
+    else store.moveHistory(view.tree.id, `${from}/${child.name}`, `${to}/${child.name}`);
+  }
+}
+
+/** RENAME_EXCHANGE: two names swap what they stand for; the histories stay with the names. */
+function exchange(view: View, { node, from, to, name, session }: Move, target: TreeNode): Told | number {
+  if (node.isLocal !== target.isLocal) return errno.EXDEV;
+  if (isWithin(to, node) || isWithin(from, target)) return errno.EINVAL;
+  if (depthOf(to) + 1 + heightOf(view, node) > DEPTH_MAX || depthOf(from) + 1 + heightOf(view, target) > DEPTH_MAX) return errno.ENAMETOOLONG;
+  const { tree } = view;
+  const { store, clock } = tree.services;
+  const now = clock();
+  const oldName = node.name;
+  const [oldPath, newPath] = [pathOf(node), pathOf(target)];
+  const times = new Map<FileNode, number>();
+  if (node.kind === 'file' && target.kind === 'file') times.set(node, timeAfter(node, target, now)).set(target, timeAfter(target, node, now));
+  const place = (it: TreeNode, parent: DirectoryNode, itsName: string, path: string): void => {
+    const row = { ...it.row(), parent: parent.id, name: itsName, ctime: now };
+    if (it.kind === 'file' && !it.isLocal) store.saveHead({ ...row, mtime: times.get(it) ?? it.mtime }, path, 'saved', store.sessionRow(session));
+    else store.updateNode(row);
+    if (!it.isLocal) store.recordChange(tree.id, it.id);
+  };
+  store.write(() => {
+    store.updateNode({ ...target.row(), parent: null, name: null });
+    place(node, to, name, newPath);
+    place(target, from, oldName, oldPath);
+  });
+  for (const [file, time] of times) file.mtime = time;
+  target.lookups++;
+  view.detach(target, null);
+  target.lookups--;
+  relink(view, node, from, to, name, now);
+  view.adopt(target, from, oldName);
+  if (target.kind === 'file') target.removedBy = undefined;
+  const names = [
+    { parent: from, name: oldName },
+    { parent: to, name },
+  ];
+  return tree.announce({ attributes: [from, to, node, target], names }, view);
+}

@@ -1,0 +1,145 @@
+import type { VersionKind } from '../ports/store.js';
+import type { Session } from '../session/session.js';
+import type { Draft } from './draft.js';
+import { type FileNode, pathOf } from './node.js';
+import type { View } from './view.js';
+
+/** Resolves when every other kernel was told; undefined when there is none to tell. */
+export type Told = Promise<unknown> | undefined;
+
+/**
+ * Makes a draft the head of its file (spec §4.5): what it replaces is in the history already. A file that
+ * somebody else removed meanwhile is back; one that the session itself removed stays removed.
+ */
+export function saveDraft(view: View, draft: Draft): Told {
+  const { tree } = view;
+  const { store } = tree.services;
+  if (draft.node.isLocal) return keepAside(view, draft, 'conflict');
+  const target = placeOf(view, draft);
+  if (!target) return undefined;
+  const { node, path } = target;
+  const bytes = draft.bytes;
+  const before = node.content;
+  const time = draft.timeSet && (before === null || draft.mtime > node.shown) ? draft.mtime : draftTime(draft, node, tree.services.clock());
+  const content = store.write(() => {
+    const id = store.putContent(bytes);
+    if (id !== before) {
+      const row = { ...node.row(), content: id, size: bytes.length, mtime: time, ctime: tree.services.clock(), shown: Math.max(node.shown, time) };
+      store.saveHead(row, path, 'saved', store.sessionRow(draft.session));
+    } else if (draft.timeSet) store.updateNode({ ...node.row(), mtime: draft.mtime });
+    if (draft.stored) store.deleteDraft(draft.id);
+    return id;
+  });
+  if (content !== before) {
+    setHead(view, node, content, bytes.length, time, draft.session);
+    node.ctime = tree.services.clock();
+  } else if (draft.timeSet) node.mtime = draft.mtime;
+  closeDraft(view, draft, content);
+  return content === before ? undefined : tree.announce({ attributes: [node], names: target.names }, view);
+}
+
+/** Changes a file's head in memory, and what that means for the quota. */
+export function setHead(view: View, node: FileNode, content: number | null, size: number, mtime: number, session: Session | null): void {
+  view.tree.quota.addFile(0, size - node.size);
+  node.content = content;
+  node.size = size;
+  node.mtime = mtime;
+  node.savedBy = session?.key;
+}
+
+function draftTime(draft: Draft, node: FileNode, now: number): number {
+  return Math.floor(draft.mtime / 1000) > Math.floor(node.shown / 1000) ? draft.mtime : node.nextTime(now);
+}
+
+/** Ends a draft whose bytes are a content now; the session's open handles show that content. */
+function closeDraft(view: View, draft: Draft, content: number): void {
+  const { node, session } = draft;
+  endDraft(view, draft);
+  view.tree.services.knowledge.wrote(session, view.tree.id, node.parent ? pathOf(node) : node.removedFrom, content);
+  for (const reader of node.readers) if (reader.session.key === session.key) reader.content = content;
+  for (const handle of view.handles.values()) {
+    if (handle.kind !== 'write' || handle.draft !== draft) continue;
+    handle.snapshot = content;
+    handle.writers.clear();
+  }
+}
+
+/** Gives back what a draft claimed of the quota, and forgets its bytes. */
+export function endDraft(view: View, draft: Draft): void {
+  view.tree.quota.claim(-draft.claimed);
+  draft.claimed = 0;
+  draft.end();
+}
+
+/** Claims of the quota what a draft of `size` bytes adds to the head; false, and nothing claimed, over the limit. */
+export function claimFor(view: View, draft: Draft, size: number): boolean {
+  const { quota } = view.tree;
+  const more = (draft.node.parent ? Math.max(0, size - draft.node.size) : 0) - draft.claimed;
+  if (!quota.allowsBytes(more)) {
+    quota.refused = pathOf(draft.node);
+    return false;
+  }
+  quota.claim(more);
+  draft.claimed += more;
+  return true;
+}
+
+interface Place {
+  readonly node: FileNode;
+  readonly path: string;
+  readonly names: readonly { readonly parent: NonNullable<FileNode['parent']>; readonly name: string }[];
+}
+
+/** Where a draft is to be saved; undefined when its own session removed the file. */
+function placeOf(view: View, draft: Draft): Place | undefined {
+  const { node, session } = draft;
+  if (node.parent) return { node, path: pathOf(node), names: [] };
+  if (node.removedBy === session.key) return undefined;
+  const { tree } = view;
+  const { store } = tree.services;
+  const path = node.removedFrom;
+  const slash = path.lastIndexOf('/');
+  const parent = store.write(() => tree.ensureDirectory(path.slice(0, Math.max(0, slash))));
+  const name = path.slice(slash + 1);
+  const there = parent.children.get(name);
+  if (there?.kind === 'file') return { node: there, path, names: [] };
+  if (there) return undefined;
+  store.write(() => {
+    store.updateNode({ ...node.row(), parent: parent.id, name, content: null, size: 0 });
+  });
+  node.content = null;
+  node.size = 0;
+  node.removedBy = undefined;
+  tree.adopt(node, parent, name);
+  tree.quota.addFile(1, 0);
+  return { node, path, names: [{ parent, name }] };
+}
+
+/** Keeps every draft that a mount's open handles lead to: nobody can close them any more. */
+export function keepUnsaved(view: View): void {
+  for (const handle of view.handles.values()) {
+    if (handle.kind === 'write' && handle.draft.dirty) keepAside(view, handle.draft, 'interrupted');
+  }
+}
+
+/** Keeps a draft as a version beside the head, which stays (spec §4.8); a file that was never saved is gone again. */
+export function keepAside(view: View, draft: Draft, kind: VersionKind): Told {
+  const { tree } = view;
+  const { store } = tree.services;
+  const { node, session } = draft;
+  const inPlace = node.parent !== null && !node.isLocal;
+  const path = inPlace ? pathOf(node) : node.removedFrom;
+  const unsaved = inPlace && node.content === null;
+  store.write(() => {
+    store.addVersion({ tree: tree.id, path, content: store.putContent(draft.bytes), kind, session: store.sessionRow(session) });
+    if (draft.stored) store.deleteDraft(draft.id);
+    if (unsaved) store.removeHead(node.row(), path, 0);
+  });
+  endDraft(view, draft);
+  if (!unsaved || !node.parent) return undefined;
+  const names = [{ parent: node.parent, name: node.name }];
+  const attributes = [node.parent, node];
+  tree.detach(node, session.key);
+  tree.quota.addFile(-1, 0);
+  return tree.announce({ attributes, names }, null);
+}

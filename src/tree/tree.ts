@@ -1,0 +1,181 @@
+import type { Clock } from '../ports/clock.js';
+import type { Processes } from '../ports/process.js';
+import type { NodeRow, TreeStore } from '../ports/store.js';
+import type { Knowledge } from '../session/knowledge.js';
+import type { SessionFinder } from '../session/session-finder.js';
+import { DirectoryNode, FileNode, pathOf, type TreeNode } from './node.js';
+import type { Quota } from './quota.js';
+import type { View } from './view.js';
+
+/** What every tree of a daemon shares. */
+export interface TreeServices {
+  readonly store: TreeStore;
+  readonly clock: Clock;
+  readonly processes: Processes;
+  readonly sessions: SessionFinder;
+  readonly knowledge: Knowledge;
+}
+
+/** What kernels have to be told of a change they did not make themselves. */
+export interface Announcement {
+  readonly attributes: readonly TreeNode[];
+  readonly names: readonly { readonly parent: DirectoryNode; readonly name: string }[];
+}
+
+/** The memory of one project and harness, shared by every mount of it. */
+export class Tree {
+  readonly id: number;
+  readonly services: TreeServices;
+  readonly quota: Quota;
+  readonly root: DirectoryNode;
+  readonly nodes = new Map<number, TreeNode>();
+  readonly views = new Set<View>();
+  #announced: Promise<unknown> = Promise.resolve();
+
+  constructor(id: number, services: TreeServices, quota: Quota) {
+    this.id = id;
+    this.services = services;
+    this.quota = quota;
+    const [top, ...rows] = services.store.loadNodes(id, 0);
+    if (top?.kind !== 'directory') throw new Error(`tree ${id} has no root`);
+    this.root = new DirectoryNode(top);
+    this.nodes.set(this.root.id, this.root);
+    for (const row of rows) this.#link(row);
+  }
+
+  /** Resolves when every kernel was told of every change followed so far. */
+  get settled(): Promise<unknown> {
+    return this.#announced;
+  }
+
+  /** Puts a node that a row describes into the tree in memory. */
+  adopt(node: TreeNode, parent: DirectoryNode, name: string): void {
+    this.nodes.set(node.id, node);
+    parent.add(name, node);
+  }
+
+  /** Takes a node out of its folder in memory; it stays known by its id while a kernel holds it. */
+  detach(node: TreeNode, removedBy: string | null): void {
+    if (node.kind === 'file') {
+      node.removedBy = removedBy;
+      node.removedFrom = pathOf(node);
+    }
+    node.parent?.remove(node);
+    if (node.lookups <= 0) this.nodes.delete(node.id);
+  }
+
+  /** The folder at a path, brought back when it was removed meanwhile; for use in a transaction. */
+  ensureDirectory(path: string): DirectoryNode {
+    let at = this.root;
+    for (const name of path === '' ? [] : path.split('/')) {
+      const next = at.children.get(name);
+      if (next?.kind === 'file') throw Object.assign(new Error('a file is in the way'), { code: 'ENOTDIR' });
+      at = next ?? this.#addDirectory(at, name);
+    }
+    return at;
+  }
+
+  #addDirectory(parent: DirectoryNode, name: string): DirectoryNode {
+    const { store, clock } = this.services;
+    const now = clock();
+    const row: NodeRow = {
+      ...{ id: store.newId(), tree: this.id, mount: 0, parent: parent.id, name, kind: 'directory' },
+      ...{ content: null, size: 0, mtime: now, atime: now, ctime: now, shown: 0 },
+    };
+    store.insertNode(row);
+    store.recordChange(this.id, row.id);
+    const node = new DirectoryNode(row);
+    this.adopt(node, parent, name);
+    return node;
+  }
+
+  /** Tells every kernel but the one of `origin`; undefined when there is nobody to tell. */
+  announce(news: Announcement, origin: View | null): Promise<unknown> | undefined {
+    const told: Promise<void>[] = [];
+    for (const view of this.views) if (view !== origin) told.push(view.kernel.forget(news));
+    return told.length === 0 ? undefined : Promise.all(told);
+  }
+
+  get hasUnsavedTimes(): boolean {
+    return this.#changedDirectories().length > 0;
+  }
+
+  /** Stores the times of folders whose names changed; for use in a transaction. */
+  saveTimes(): void {
+    for (const directory of this.#changedDirectories()) {
+      this.services.store.updateNode(directory.row());
+      directory.timesChanged = false;
+    }
+  }
+
+  #changedDirectories(): DirectoryNode[] {
+    const changed: DirectoryNode[] = this.root.timesChanged ? [this.root] : [];
+    for (const node of this.nodes.values()) {
+      if (node.kind === 'directory' && node.timesChanged && node.parent) changed.push(node);
+    }
+    return changed;
+  }
+
+  /** Takes over what other processes changed, and tells the kernels (`settled`). */
+  follow(ids: Iterable<number>): void {
+    const attributes: TreeNode[] = [];
+    const names: { parent: DirectoryNode; name: string }[] = [];
+    for (const id of new Set(ids)) {
+      const node = this.nodes.get(id);
+      const row = this.services.store.loadNode(id);
+      const linked = row !== undefined && row.parent !== null;
+      if (node?.parent) {
+        names.push({ parent: node.parent, name: node.name });
+        attributes.push(node.parent, node);
+        if (!linked) this.detach(node, null);
+      }
+      if (!row || !linked) continue;
+      const now = node ? this.#update(node, row) : this.#link(row);
+      if (!now?.parent) continue;
+      names.push({ parent: now.parent, name: now.name });
+      attributes.push(now.parent, now);
+    }
+    if (names.length === 0) return;
+    this.quota.refresh();
+    const told = this.announce({ attributes: [...new Set(attributes)], names }, null);
+    if (told) this.#announced = Promise.all([this.#announced, told]);
+  }
+
+  #link(row: NodeRow): TreeNode | undefined {
+    if (row.parent === null || row.name === null || row.mount !== 0) return undefined;
+    const parent = this.#directory(row.parent);
+    if (!parent) return undefined;
+    const node = row.kind === 'directory' ? new DirectoryNode(row) : new FileNode(row);
+    this.adopt(node, parent, row.name);
+    return node;
+  }
+
+  /** A folder by id, loaded when this process has not heard of it yet. */
+  #directory(id: number): DirectoryNode | undefined {
+    const known = this.nodes.get(id);
+    if (known) return known.kind === 'directory' ? known : undefined;
+    const row = this.services.store.loadNode(id);
+    const loaded = row ? this.#link(row) : undefined;
+    return loaded?.kind === 'directory' ? loaded : undefined;
+  }
+
+  #update(node: TreeNode, row: NodeRow): TreeNode {
+    const parent = row.parent === null ? undefined : this.#directory(row.parent);
+    if (parent && row.name !== null && (node.parent !== parent || node.name !== row.name)) {
+      node.parent?.remove(node);
+      parent.add(row.name, node);
+    }
+    node.mtime = row.mtime;
+    node.atime = row.atime;
+    node.ctime = row.ctime;
+    node.mount = row.mount;
+    if (node.kind === 'file') {
+      if (node.content !== row.content) node.savedBy = undefined;
+      node.content = row.content;
+      node.size = row.size;
+      node.shown = Math.max(node.shown, row.shown);
+      node.removedBy = undefined;
+    }
+    return node;
+  }
+}

@@ -1,0 +1,190 @@
+import { constants } from 'node:os';
+import { nameFault } from '../ports/limits.js';
+import { NO_ENTRY } from './attributes.js';
+import { type AttributeChange, changeAttributes } from './changing-attributes.js';
+import type { Fh } from './handles.js';
+import { writeLocal } from './local-files.js';
+import { makeDirectory, makeNode, removeDirectory, unlink } from './naming.js';
+import type { TreeNode } from './node.js';
+import { O_APPEND } from './open-flags.js';
+import { create, flush, open, release } from './opening.js';
+import { read } from './reading.js';
+import { rename } from './renaming.js';
+import type { Told } from './saving.js';
+import type { Caller, View } from './view.js';
+import { changeDraft, contentOf, writeThrough } from './writing.js';
+
+const { errno } = constants;
+const X_OK = 1;
+const BLOCK = 4096;
+const NAME_MAX = 255;
+const FALLOC_FL_KEEP_SIZE = 1;
+
+/** Answers 0 at once, or when the other kernels were told. */
+function done(result: Told | number): 0 | number | Promise<0> {
+  return result === undefined || typeof result === 'number' ? (result ?? 0) : result.then(() => 0 as const);
+}
+
+/** The operations of one mount, as the kernel calls them; each answers, or returns a positive errno. */
+export class ViewOperations {
+  readonly #view: View;
+
+  constructor(view: View) {
+    this.#view = view;
+  }
+
+  lookup(caller: Caller, parent: number, name: string | null) {
+    const directory = this.#view.directory(parent);
+    if (typeof directory === 'number') return directory;
+    const fault = nameFault(name);
+    if (fault || name === null) return fault === 'too long' ? errno.ENAMETOOLONG : errno.EINVAL;
+    const node = this.#view.child(directory, name);
+    return node ? this.#view.found(node, caller) : NO_ENTRY;
+  }
+
+  forget(node: number, count: number): void {
+    this.#view.forget(node, count);
+  }
+
+  getattr(caller: Caller, id: number) {
+    const node = this.#view.node(id);
+    return node ? this.#view.attributes(node, caller) : errno.ESTALE;
+  }
+
+  setattr(caller: Caller, id: number, change: AttributeChange) {
+    const node = this.#view.node(id);
+    return node ? changeAttributes(this.#view, caller, node, change) : errno.ESTALE;
+  }
+
+  access(_caller: Caller, id: number, mask: number): 0 | number {
+    const node = this.#view.node(id);
+    if (!node) return errno.ESTALE;
+    return node.kind === 'file' && (mask & X_OK) !== 0 ? errno.EACCES : 0;
+  }
+
+  mknod(caller: Caller, parent: number, name: string | null, mode: number) {
+    return makeNode(this.#view, caller, parent, name, mode);
+  }
+
+  mkdir(caller: Caller, parent: number, name: string | null) {
+    return makeDirectory(this.#view, caller, parent, name);
+  }
+
+  unlink(caller: Caller, parent: number, name: string | null) {
+    return done(unlink(this.#view, caller, parent, name));
+  }
+
+  rmdir(_caller: Caller, parent: number, name: string | null) {
+    return done(removeDirectory(this.#view, parent, name));
+  }
+
+  rename(caller: Caller, parent: number, name: string | null, newParent: number, newName: string | null, flags: number) {
+    return done(rename(this.#view, caller, parent, name, newParent, newName, flags));
+  }
+
+  open(caller: Caller, id: number, flags: number) {
+    const node = this.#view.file(id);
+    return typeof node === 'number' ? node : open(this.#view, caller, node, flags);
+  }
+
+  create(caller: Caller, parent: number, name: string | null, flags: number) {
+    return create(this.#view, caller, parent, name, flags);
+  }
+
+  read(caller: Caller, id: number, fh: Fh, offset: number, size: number) {
+    const node = this.#view.file(id);
+    return typeof node === 'number' ? node : read(this.#view, caller, node, fh, offset, size);
+  }
+
+  write(caller: Caller, id: number, fh: Fh, offset: number, data: Buffer, flags: number, _fromCache: boolean) {
+    const view = this.#view;
+    const handle = view.handles.get(fh);
+    const node = view.file(id);
+    if (typeof node === 'number') return node;
+    let code: number;
+    if (handle?.kind === 'write') {
+      code = writeThrough(view, handle, view.caller(caller).pid, offset, data, (flags & O_APPEND) !== 0);
+    } else if (node.isLocal) code = writeLocal(view, node, offset, data);
+    else code = errno.EBADF;
+    return code === 0 ? { written: data.length } : code;
+  }
+
+  fallocate(_caller: Caller, id: number, fh: Fh, offset: number, length: number, mode: number): 0 | number {
+    const view = this.#view;
+    const node = view.file(id);
+    if (typeof node === 'number') return node;
+    if ((mode & ~FALLOC_FL_KEEP_SIZE) !== 0) return errno.EOPNOTSUPP;
+    const handle = view.handles.get(fh);
+    if ((mode & FALLOC_FL_KEEP_SIZE) !== 0 || handle?.kind !== 'write') return handle?.kind === 'write' ? 0 : errno.EOPNOTSUPP;
+    const { draft } = handle;
+    const size = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
+    return offset + length <= size ? 0 : changeDraft(view, draft, handle.snapshot, { length: offset + length });
+  }
+
+  flush(caller: Caller, _id: number, fh: Fh) {
+    return done(flush(this.#view, caller, this.#view.handles.get(fh)));
+  }
+
+  release(_caller: Caller, _id: number, fh: Fh) {
+    return done(release(this.#view, this.#view.handles.delete(fh)));
+  }
+
+  fsync(_caller: Caller): Promise<0> {
+    return this.#view.tree.services.store.flushed().then(() => 0 as const);
+  }
+
+  readdir(caller: Caller, id: number, offset: number, plus: boolean, take: (entry: DirectoryLine) => boolean): number {
+    const view = this.#view;
+    const directory = view.directory(id);
+    if (typeof directory === 'number') return directory;
+    if (offset < 1 && !take({ name: '.', offset: 1, kind: 'directory', ino: id })) return 0;
+    const parent = directory.parent && directory.parent !== view.tree.root ? directory.parent.id : 1;
+    if (offset < 2 && !take({ name: '..', offset: 2, kind: 'directory', ino: parent })) return 0;
+    const list = view.list(directory);
+    for (let i = firstAfter(list, offset); i < list.length; i++) {
+      const node = list[i] as TreeNode;
+      const line: DirectoryLine = { name: node.name, offset: node.id, kind: node.kind, ino: node.id };
+      if (!take(plus ? { ...line, entry: this.#entry(node, caller) } : line)) return 0;
+      if (plus) node.lookups++;
+    }
+    return 0;
+  }
+
+  #entry(node: TreeNode, caller: Caller) {
+    return { node: node.id, entryValid: NO_ENTRY.entryValid, ...this.#view.attributes(node, caller) };
+  }
+
+  statfs() {
+    const { quota } = this.#view.tree;
+    const { limits } = quota;
+    return {
+      bsize: BLOCK,
+      blocks: Math.floor(limits.bytes / BLOCK),
+      bfree: Math.max(0, Math.floor((limits.bytes - quota.claimed) / BLOCK)),
+      files: limits.files,
+      ffree: Math.max(0, limits.files - quota.files),
+      namelen: NAME_MAX,
+    };
+  }
+}
+
+/** One line of a listing. */
+export interface DirectoryLine {
+  readonly name: string;
+  readonly offset: number;
+  readonly kind: 'file' | 'directory';
+  readonly ino: number;
+  readonly entry?: ReturnType<View['found']>;
+}
+
+/** Index of the first node whose id is above `offset`. */
+function firstAfter(list: readonly TreeNode[], offset: number): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list[middle] as TreeNode).id > offset) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,169 @@
+import { constants } from 'node:os';
+import { DEPTH_MAX, nameFault } from '../ports/limits.js';
+import type { NodeRow } from '../ports/store.js';
+import type { CallingProcess } from '../session/session.js';
+import { attributesOf, entryFor } from './attributes.js';
+import { HandleTable } from './handles.js';
+import type { KernelCache } from './kernel-cache.js';
+import { DirectoryNode, depthOf, FileNode, type TreeNode } from './node.js';
+import type { Tree } from './tree.js';
+
+const { errno } = constants;
+
+/** A thread that calls: the part of a request's header that the tree needs. */
+export interface Caller {
+  readonly pid: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** How one mount shows a tree: memory as everybody sees it, and the local files that only this mount has. */
+export class View {
+  readonly tree: Tree;
+  /** Row id of the mount, which local files belong to. */
+  readonly mount: number;
+  readonly kernel: KernelCache;
+  readonly handles = new HandleTable();
+  readonly #isLocalPath: (path: string) => boolean;
+  /** Local files and folders by id, and those of them that lie in memory's folders by the folder's id. */
+  readonly #locals = new Map<number, TreeNode>();
+  readonly #localChildren = new Map<number, DirectoryNode>();
+
+  constructor(tree: Tree, mount: number, kernel: KernelCache, isLocalPath: (path: string) => boolean) {
+    this.tree = tree;
+    this.mount = mount;
+    this.kernel = kernel;
+    this.#isLocalPath = isLocalPath;
+    for (const row of tree.services.store.loadNodes(tree.id, mount)) if (row.mount === mount) this.#load(row);
+    tree.views.add(this);
+  }
+
+  /** The node that a kernel's id stands for; undefined when it is gone. The mount's root is always 1. */
+  node(id: number): TreeNode | undefined {
+    if (id === 1) return this.tree.root;
+    return this.tree.nodes.get(id) ?? this.#locals.get(id);
+  }
+
+  /** A folder by its kernel's id, or the errno that says why not. */
+  directory(id: number): DirectoryNode | number {
+    const node = this.node(id);
+    if (!node) return errno.ESTALE;
+    return node.kind === 'directory' ? node : errno.ENOTDIR;
+  }
+
+  file(id: number): FileNode | number {
+    const node = this.node(id);
+    if (!node) return errno.ESTALE;
+    return node.kind === 'file' ? node : errno.EISDIR;
+  }
+
+  caller(caller: Caller): CallingProcess {
+    return this.tree.services.sessions.find(caller.pid);
+  }
+
+  /** True when a name in a folder is, or would be, a local one. */
+  isLocalName(parent: DirectoryNode, name: string): boolean {
+    return parent.isLocal || this.#isLocalPath(name);
+  }
+
+  child(parent: DirectoryNode, name: string): TreeNode | undefined {
+    return this.#folderFor(parent, name)?.children.get(name);
+  }
+
+  /** Where a name is kept in memory: the folder itself, or this mount's companion of it for local names. */
+  #folderFor(parent: DirectoryNode, name: string): DirectoryNode | undefined {
+    if (parent.isLocal || !this.#isLocalPath(name)) return parent;
+    return this.#localChildren.get(parent.id);
+  }
+
+  /** Everything in a folder, by id. */
+  list(parent: DirectoryNode): readonly TreeNode[] {
+    const own = this.#localChildren.get(parent.id)?.sorted ?? [];
+    if (own.length === 0) return parent.sorted;
+    return [...parent.sorted, ...own].sort((a, b) => a.id - b.id);
+  }
+
+  isEmpty(parent: DirectoryNode): boolean {
+    return parent.children.size === 0 && (this.#localChildren.get(parent.id)?.children.size ?? 0) === 0;
+  }
+
+  /** The errno that a new name in a folder deserves, 0 when it is good. */
+  nameErrno(parent: DirectoryNode, name: string | null): number {
+    const fault = nameFault(name);
+    if (fault === 'invalid') return errno.EINVAL;
+    if (fault === 'too long') return errno.ENAMETOOLONG;
+    if (!parent.parent && parent !== this.tree.root && !parent.isLocal) return errno.ENOENT;
+    return depthOf(parent) + 1 > DEPTH_MAX ? errno.ENAMETOOLONG : 0;
+  }
+
+  /** Puts a node into a folder in memory, as memory or as local. */
+  adopt(node: TreeNode, parent: DirectoryNode, name: string): void {
+    if (!node.isLocal) {
+      this.#locals.delete(node.id);
+      this.tree.adopt(node, parent, name);
+      return;
+    }
+    this.tree.nodes.delete(node.id);
+    this.#locals.set(node.id, node);
+    this.#companion(parent).add(name, node);
+    node.parent = parent;
+  }
+
+  /** Takes a node out of its folder in memory. */
+  detach(node: TreeNode, removedBy: string | null): void {
+    const { parent } = node;
+    if (!node.isLocal || !parent) {
+      this.tree.detach(node, removedBy);
+      return;
+    }
+    this.#companion(parent).remove(node);
+    node.parent = null;
+    if (node.lookups <= 0) this.#locals.delete(node.id);
+  }
+
+  #companion(parent: DirectoryNode): DirectoryNode {
+    if (parent.isLocal) return parent;
+    let companion = this.#localChildren.get(parent.id);
+    if (!companion) {
+      companion = new DirectoryNode(parent.row());
+      this.#localChildren.set(parent.id, companion);
+    }
+    return companion;
+  }
+
+  #load(row: NodeRow): void {
+    const parent = row.parent === null ? undefined : this.node(row.parent);
+    if (parent?.kind !== 'directory' || row.name === null) return;
+    this.adopt(row.kind === 'directory' ? new DirectoryNode(row) : new FileNode(row), parent, row.name);
+  }
+
+  /** Counts a kernel's lookup, and answers it. */
+  found(node: TreeNode, caller: Caller) {
+    node.lookups++;
+    return entryFor(this, node, caller);
+  }
+
+  attributes(node: TreeNode, caller: Caller) {
+    return attributesOf(this, node, caller);
+  }
+
+  /** The kernel forgot a node `count` times; a removed one that nobody holds any more goes. */
+  forget(id: number, count: number): void {
+    const node = this.node(id);
+    if (!node) return;
+    node.lookups = Math.max(0, node.lookups - count);
+    if (node.lookups > 0 || node.parent || node === this.tree.root) return;
+    this.tree.nodes.delete(id);
+    this.#locals.delete(id);
+    const { store } = this.tree.services;
+    store.write(() => {
+      store.deleteNode(id);
+      if (node.isLocal) store.deleteLocal(id);
+    });
+  }
+
+  /** Leaves the tree: the mount is gone. */
+  close(): void {
+    this.tree.views.delete(this);
+  }
+}

@@ -1,0 +1,101 @@
+import { constants } from 'node:os';
+import type { Session } from '../session/session.js';
+import type { Draft } from './draft.js';
+import { Draft as DraftClass } from './draft.js';
+import type { WriteHandle } from './handles.js';
+import { type FileNode, pathOf } from './node.js';
+import { claimFor, endDraft } from './saving.js';
+import type { View } from './view.js';
+
+const { errno } = constants;
+
+/** Rows of writes after which a draft's rows are replaced by its bytes as they are. */
+const FOLD_AFTER = 4096;
+
+/** The draft of a session on a file, made when there is none. */
+export function draftOf(view: View, node: FileNode, session: Session): Draft {
+  node.drafts ??= new Map();
+  let draft = node.drafts.get(session.key);
+  if (!draft) {
+    draft = new DraftClass(view.tree.services.store.newId(), session, node);
+    node.drafts.set(session.key, draft);
+  }
+  return draft;
+}
+
+/** Lets go of a draft that no handle leads to and that holds nothing. */
+export function dropDraft(draft: Draft): void {
+  if (draft.handles > 0 || draft.dirty) return;
+  draft.node.drafts?.delete(draft.session.key);
+  if (draft.node.drafts?.size === 0) draft.node.drafts = undefined;
+}
+
+export function contentOf(view: View, content: number | null): Buffer {
+  return content === null ? EMPTY : view.tree.services.store.content(content);
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** One change of a draft: bytes at a position, or a new length. */
+type Change = { readonly position: number; readonly data: Buffer } | { readonly length: number };
+
+/**
+ * Applies a change to a draft and stores it before it returns (spec §4.4).
+ * Returns 0, or EFBIG or EDQUOT with nothing changed.
+ * @param snapshot the content a clean draft starts from
+ */
+export function changeDraft(view: View, draft: Draft, snapshot: number | null, change: Change): number {
+  const { store, clock } = view.tree.services;
+  const now = clock();
+  const fresh = !draft.dirty;
+  const length = fresh ? contentOf(view, snapshot).length : draft.size;
+  const after = 'data' in change ? Math.max(length, change.position + change.data.length) : change.length;
+  if (after > view.tree.quota.limits.fileBytes && after > length) {
+    view.tree.quota.refused = pathOf(draft.node);
+    return errno.EFBIG;
+  }
+  if (!claimFor(view, draft, after)) return errno.EDQUOT;
+  if (fresh) draft.begin(snapshot, contentOf(view, snapshot), now);
+  try {
+    store.write(() => storeChange(view, draft, change));
+  } catch (error) {
+    if (fresh) endDraft(view, draft);
+    else claimFor(view, draft, draft.size);
+    throw error;
+  }
+  if ('data' in change) draft.write(change.position, change.data, now);
+  else draft.truncate(change.length, now);
+  return 0;
+}
+
+function storeChange(view: View, draft: Draft, change: Change): void {
+  const { store } = view.tree.services;
+  if (draft.writes >= FOLD_AFTER) {
+    store.deleteDraft(draft.id);
+    draft.stored = false;
+    draft.writes = 0;
+  }
+  if (!draft.stored) {
+    const { id, node, session, base } = draft;
+    const path = node.parent ? pathOf(node) : node.removedFrom;
+    store.insertDraft({ id, tree: view.tree.id, node: node.id, path, session: store.sessionRow(session), base });
+    // Rows start from the base: what the draft holds beyond it goes in first.
+    if (draft.size > 0 && base === null) store.appendDraft(id, draft.writes++, 0, Buffer.from(draft.bytes));
+    else if (base !== null && !draft.bytes.equals(contentOf(view, base))) {
+      store.appendDraft(id, draft.writes++, 0, null);
+      store.appendDraft(id, draft.writes++, 0, Buffer.from(draft.bytes));
+    }
+    draft.stored = true;
+  }
+  if ('data' in change) store.appendDraft(draft.id, draft.writes++, change.position, change.data);
+  else store.appendDraft(draft.id, draft.writes++, change.length, null);
+}
+
+/** Writes through a handle; `append` puts the bytes at the end, wherever the kernel thinks that is. */
+export function writeThrough(view: View, handle: WriteHandle, pid: number, offset: number, data: Buffer, append: boolean): number {
+  const { draft } = handle;
+  const end = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
+  const code = changeDraft(view, draft, handle.snapshot, { position: append ? end : offset, data });
+  if (code === 0) handle.writers.add(pid);
+  return code;
+}
