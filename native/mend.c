@@ -37,6 +37,17 @@ static napi_value number(napi_env env, int64_t value) {
   return out;
 }
 
+/* socketPair() -> [ours, theirs], connected and close-on-exec, or -errno. */
+static napi_value socket_pair(napi_env env, napi_callback_info info) {
+  (void)info;
+  napi_value out;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return number(env, -errno);
+  CHECK(env, napi_create_array_with_length(env, 2, &out));
+  for (uint32_t i = 0; i < 2; i++) CHECK(env, napi_set_element(env, out, i, number(env, ends[i])));
+  return out;
+}
+
 /* receiveDescriptor(socket) -> descriptor, made non-blocking and close-on-exec, or -errno. */
 static napi_value receive_descriptor(napi_env env, napi_callback_info info) {
   napi_value argv[1];
@@ -382,7 +393,7 @@ NAPI_MODULE_INIT() {
     const char *name;
     napi_callback call;
   } methods[] = {
-      {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
+      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
       {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
   };
   for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {

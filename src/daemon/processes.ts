@@ -1,4 +1,4 @@
-import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 import type { ProcessEnd, ProcessInfo, Processes } from '../ports/process.js';
 
 /** Flag of a task that is ending (`PF_EXITING` of the kernel's task flags). */
@@ -30,6 +30,14 @@ function groupOf(thread: number): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Looks at processes through /proc. */
 export const procProcesses: Processes = {
   info(thread: number): ProcessInfo | undefined {
@@ -44,6 +52,14 @@ export const procProcesses: Processes = {
       return readlinkSync(`/proc/${pid}/exe`).replace(/ \(deleted\)$/, '');
     } catch {
       return undefined;
+    }
+  },
+
+  holds(pid: number, path: string): boolean {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === path);
+    } catch {
+      return false;
     }
   },
 

@@ -19,7 +19,7 @@ interface Ended {
   readonly complaint: string;
 }
 
-function ended(child: ChildProcess, onExit: () => void): Promise<Ended> {
+function ended(child: ChildProcess): Promise<Ended> {
   return new Promise((resolve, reject) => {
     let complaint = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -28,7 +28,6 @@ function ended(child: ChildProcess, onExit: () => void): Promise<Ended> {
     child.on('error', (error) => {
       reject(isSystemError(error, 'ENOENT') ? new MendError(NO_FUSERMOUNT) : error);
     });
-    child.on('exit', onExit);
     child.on('close', (status) => resolve({ status, complaint: complaint.trim() }));
   });
 }
@@ -46,18 +45,23 @@ function explain(action: string, path: string, { complaint, status }: Ended): Me
  * @throws {MendError} when fusermount3 is missing or refuses.
  */
 export async function mountWithFusermount(native: Native, path: string): Promise<number> {
-  const child = spawn('fusermount3', ['-o', MOUNT_OPTIONS, '--', path], {
-    cwd: '/',
-    env: { ...process.env, _FUSE_COMMFD: '3', LC_ALL: 'C' },
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-  });
-  let fd = -1;
-  const end = await ended(child, () => {
-    const socket = child.stdio[3] as unknown as { _handle: { fd: number } | null } | undefined;
-    if (socket?._handle) fd = native.receiveDescriptor(socket._handle.fd);
-  });
-  if (end.status !== 0 || fd < 0) throw explain('mount on', path, end);
-  return fd;
+  const pair = native.socketPair();
+  if (typeof pair === 'number') throw new MendError(`cannot mount on ${path}: no sockets left (errno ${-pair})`);
+  const [ours, theirs] = pair;
+  try {
+    const child = spawn('fusermount3', ['-o', MOUNT_OPTIONS, '--', path], {
+      cwd: '/',
+      env: { ...process.env, _FUSE_COMMFD: '3', LC_ALL: 'C' },
+      stdio: ['ignore', 'ignore', 'pipe', theirs],
+    });
+    const end = await ended(child);
+    const fd = end.status === 0 ? native.receiveDescriptor(ours) : -1;
+    if (fd < 0) throw explain('mount on', path, end);
+    return fd;
+  } finally {
+    native.closeDescriptor(ours);
+    native.closeDescriptor(theirs);
+  }
 }
 
 /**
@@ -71,6 +75,6 @@ export async function unmountWithFusermount(path: string, lazy: boolean): Promis
     env: { ...process.env, LC_ALL: 'C' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const end = await ended(child, () => {});
+  const end = await ended(child);
   if (end.status !== 0) throw explain('unmount', path, end);
 }

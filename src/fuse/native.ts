@@ -6,6 +6,7 @@ export type NativeChannel = { readonly __channel: unique symbol };
 
 /** The functions of native/mend.c; see native/README.md. Negative results are `-errno`. */
 export interface Native {
+  socketPair(): [ours: number, theirs: number] | number;
   receiveDescriptor(socket: number): number;
   closeDescriptor(fd: number): number;
   lockFile(fd: number): number;

@@ -23,4 +23,6 @@ export interface Processes {
   /** The resolved path of the program that a process runs. */
   executable(pid: number): string | undefined;
   end(thread: number): ProcessEnd | undefined;
+  /** True when the process has a descriptor open that leads to this path. */
+  holds(pid: number, path: string): boolean;
 }

@@ -40,8 +40,8 @@ export class VersionTable {
       'INSERT INTO version (tree, path, number, content, kind, at, session, machine) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     );
     this.#prune = db.prepare(
-      `DELETE FROM version WHERE tree = ?1 AND path = ?2 AND number <=
-         (SELECT number FROM version WHERE tree = ?1 AND path = ?2 ORDER BY number DESC LIMIT 1 OFFSET ${VERSIONS_KEPT + 1})`,
+      `DELETE FROM version WHERE tree = ? AND path = ? AND number <=
+         (SELECT number FROM version WHERE tree = ? AND path = ? ORDER BY number DESC LIMIT 1 OFFSET ${VERSIONS_KEPT + 1})`,
     );
     this.#shift = db.prepare('UPDATE version SET path = ?, number = number + ? WHERE tree = ? AND path = ?');
     this.#drop = db.prepare('DELETE FROM version WHERE tree = ? AND path = ?');
@@ -58,7 +58,7 @@ export class VersionTable {
     const number = this.lastNumber(version.tree, version.path) + 1;
     const { tree, path, content, kind, session } = version;
     this.#insert.run(tree, path, number, content, kind, at, session, machine);
-    if (number > VERSIONS_KEPT + 1) this.#prune.run(tree, path);
+    if (number > VERSIONS_KEPT + 1) this.#prune.run(tree, path, tree, path);
   }
 
   /** The highest number a path has, 0 when it has no history. */
@@ -68,7 +68,7 @@ export class VersionTable {
 
   move(tree: number, from: string, to: string): void {
     this.#shift.run(to, this.lastNumber(tree, to), tree, from);
-    this.#prune.run(tree, to);
+    this.#prune.run(tree, to, tree, to);
   }
 
   drop(tree: number, path: string): void {

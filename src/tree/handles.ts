@@ -23,6 +23,11 @@ export interface WriteHandle {
   snapshot: number | null;
   /** Processes that wrote through it since the last save: only their `close` saves. */
   readonly writers: Set<number>;
+  /**
+   * The process that truncated or created the file by opening it, until somebody writes. A shell closes the first
+   * copy of a redirection's descriptor before it writes through another: that close saves nothing.
+   */
+  opener: number | undefined;
 }
 
 export interface LocalHandle {

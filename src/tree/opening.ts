@@ -37,7 +37,7 @@ export function open(view: View, caller: Caller, node: FileNode, flags: number):
   const draft = node.drafts?.get(session.key);
   if (draft?.dirty) {
     draft.handles++;
-    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set() };
+    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set(), opener: undefined };
     return opened(view, handle, draft.id, DIRECT_IO | NO_FLUSH);
   }
   if (node.parent) knowledge.served(session, view.tree.id, pathOf(node), node.content);
@@ -48,7 +48,7 @@ export function open(view: View, caller: Caller, node: FileNode, flags: number):
 
 function openForWriting(view: View, node: FileNode, pid: number, session: WriteHandle['session'], flags: number): Opened | number {
   const draft = draftOf(view, node, session);
-  const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set() };
+  const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set(), opener: undefined };
   draft.handles++;
   if ((flags & O_TRUNC) !== 0 && (draft.dirty ? draft.size > 0 : node.content !== null)) {
     const code = changeDraft(view, draft, node.content, { length: 0 });
@@ -57,7 +57,7 @@ function openForWriting(view: View, node: FileNode, pid: number, session: WriteH
       dropDraft(draft);
       return code;
     }
-    handle.writers.add(pid);
+    handle.opener = pid;
   }
   return opened(view, handle, draft.id, DIRECT_IO);
 }
@@ -86,7 +86,7 @@ export function create(view: View, caller: Caller, parentId: number, name: strin
     draft.begin(null, Buffer.alloc(0), view.tree.services.clock());
     draft.handles++;
     view.tree.services.knowledge.served(session, view.tree.id, pathOf(node), null);
-    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: null, writers: new Set([pid]) };
+    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: null, writers: new Set(), opener: pid };
     result = opened(view, handle, draft.id, DIRECT_IO);
   }
   if (typeof result === 'number') return result;
@@ -136,8 +136,9 @@ export function touch(directory: NonNullable<FileNode['parent']>, now: number): 
 export function flush(view: View, caller: Caller, handle: Handle | undefined): Told {
   if (handle?.kind !== 'write' || !handle.draft.dirty) return undefined;
   const { pid } = view.caller(caller);
+  const { draft, node } = handle;
+  if (handle.opener === pid && node.parent && !view.tree.services.processes.holds(pid, `${view.path}/${pathOf(node)}`)) handle.writers.add(pid);
   if (!handle.writers.has(pid)) return undefined;
-  const { draft } = handle;
   if (!draft.node.parent && draft.node.removedBy === draft.session.key) return undefined;
   const end = view.tree.services.processes.end(caller.pid);
   if (!end?.exiting || end.signal === 0) return saveDraft(view, draft);

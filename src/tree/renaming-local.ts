@@ -76,7 +76,7 @@ function asWriteHandle(view: View, node: FileNode, handle: Handle, content: numb
   if (handle.kind !== 'local') return handle;
   const draft = draftOf(view, node, session);
   draft.handles++;
-  return { kind: 'write', node, session, draft, snapshot: content, writers: new Set() };
+  return { kind: 'write', node, session, draft, snapshot: content, writers: new Set(), opener: undefined };
 }
 
 /** Takes a file out of memory under a local name; its path keeps its history. */

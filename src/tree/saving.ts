@@ -61,6 +61,7 @@ function closeDraft(view: View, draft: Draft, content: number): void {
     if (handle.kind !== 'write' || handle.draft !== draft) continue;
     handle.snapshot = content;
     handle.writers.clear();
+    handle.opener = undefined;
   }
 }
 

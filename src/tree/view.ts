@@ -22,6 +22,8 @@ export class View {
   readonly tree: Tree;
   /** Row id of the mount, which local files belong to. */
   readonly mount: number;
+  /** Where it is mounted. */
+  readonly path: string;
   readonly kernel: KernelCache;
   readonly handles = new HandleTable();
   readonly #isLocalPath: (path: string) => boolean;
@@ -29,9 +31,10 @@ export class View {
   readonly #locals = new Map<number, TreeNode>();
   readonly #localChildren = new Map<number, DirectoryNode>();
 
-  constructor(tree: Tree, mount: number, kernel: KernelCache, isLocalPath: (path: string) => boolean) {
+  constructor(tree: Tree, mount: number, path: string, kernel: KernelCache, isLocalPath: (path: string) => boolean) {
     this.tree = tree;
     this.mount = mount;
+    this.path = path;
     this.kernel = kernel;
     this.#isLocalPath = isLocalPath;
     for (const row of tree.services.store.loadNodes(tree.id, mount)) if (row.mount === mount) this.#load(row);

@@ -96,6 +96,8 @@ export function writeThrough(view: View, handle: WriteHandle, pid: number, offse
   const { draft } = handle;
   const end = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
   const code = changeDraft(view, draft, handle.snapshot, { position: append ? end : offset, data });
-  if (code === 0) handle.writers.add(pid);
+  if (code !== 0) return code;
+  handle.writers.add(pid);
+  handle.opener = undefined;
   return code;
 }
