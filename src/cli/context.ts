@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { resolve } from 'node:path';
 import { MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
@@ -34,8 +35,9 @@ export function harnessEnvironment(): HarnessEnvironment {
   return { ...process.env, HOME: process.env['HOME'] || homedir(), PWD: process.cwd() };
 }
 
-export function currentRepository(): Promise<Repository> {
-  return discoverRepository(currentFolder());
+/** The repository of a folder, or of the current one. */
+export function repositoryOf(folder?: string): Promise<Repository> {
+  return discoverRepository(folder === undefined ? currentFolder() : resolve(currentFolder(), folder));
 }
 
 function currentFolder(): string {
@@ -46,19 +48,18 @@ function currentFolder(): string {
   }
 }
 
-/** The project named by `--project`, else that of the current folder; made when it is new. */
-export async function openProject(store: Store, name: string | undefined): Promise<Project> {
-  if (name !== undefined) return projectByName(store.projects, name);
-  return resolveProject(store.projects, await currentRepository(), { machine: store.machine, now: store.now });
+/** The project of a repository, made when it is new. */
+export function projectOf(store: Store, repository: Repository): Project {
+  return resolveProject(store.projects, repository, { machine: store.machine, now: store.now });
 }
 
 /**
- * The project named by `--project`, else that of the current folder.
+ * The project named by `--project`, else that of a folder (default: the current one).
  * @throws {MendError} when it has none yet.
  */
-export async function knownProject(store: Store, name: string | undefined): Promise<Project> {
+export async function knownProject(store: Store, name: string | undefined, folder?: string): Promise<Project> {
   if (name !== undefined) return projectByName(store.projects, name);
-  const repository = await currentRepository();
+  const repository = await repositoryOf(folder);
   const project = findProject(store.projects, repository, store.machine);
   if (project) return project;
   throw new MendError(`there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`);

@@ -118,6 +118,8 @@ export class Channel {
   }
 
   #send(out: WireWriter, tail?: DataReply): void {
+    // An answer that comes after close() must not go to whatever has this descriptor by now.
+    if (!this.#channel) return;
     const code = tail
       ? this.#native.send(this.#fd, out.bytes, out.length, tail.data, tail.start, tail.length)
       : this.#native.send(this.#fd, out.bytes, out.length);

@@ -15,6 +15,7 @@ const FUSE_WRITE_CACHE = 1;
 export function decodeRequest(reader: WireReader): Request {
   const length = reader.u32(0);
   if (length !== reader.end) throw new ProtocolError('length in the header is not that of the message');
+  if (length < Size.IN_HEADER) throw new ProtocolError('message is shorter than its header');
   const opcode = reader.u32(4);
   return {
     opcode,

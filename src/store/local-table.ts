@@ -30,7 +30,8 @@ export class LocalTable {
     const end = Math.ceil((position + out.length) / LOCAL_BLOCK);
     for (const { id, bytes } of this.#range.all(node * SHIFT + first, node * SHIFT + end)) {
       const start = (id - node * SHIFT) * LOCAL_BLOCK;
-      bytes.copy(out, Math.max(0, start - position), Math.max(0, position - start));
+      const skip = Math.max(0, position - start);
+      if (skip < bytes.length) bytes.copy(out, Math.max(0, start - position), skip);
     }
     return out;
   }

@@ -19,15 +19,16 @@ export interface AttributeChange {
   readonly fh?: Fh;
 }
 
-/**
- * Changes attributes and answers the new ones. Modes are accepted and have no effect (spec §3.4); owners cannot
- * be changed.
- */
-export async function changeAttributesLater(told: Promise<unknown>, answer: () => ReturnType<View['attributes']>) {
+/** Answers once the other kernels were told. */
+async function changeAttributesLater(told: Promise<unknown>, answer: () => ReturnType<View['attributes']>) {
   await told;
   return answer();
 }
 
+/**
+ * Changes attributes and answers the new ones. Modes are accepted and have no effect (spec §3.4); owners cannot
+ * be changed.
+ */
 export function changeAttributes(view: View, caller: Caller, node: TreeNode, change: AttributeChange) {
   if (change.uid !== undefined && change.uid !== caller.uid) return errno.EPERM;
   if (change.gid !== undefined && change.gid !== caller.gid) return errno.EPERM;
@@ -40,8 +41,11 @@ export function changeAttributes(view: View, caller: Caller, node: TreeNode, cha
       if (result !== 0) return result;
     } else told = result;
   }
-  if (change.atime !== undefined || change.mtime !== undefined) {
-    told = both(told, setTimes(view, caller, node, change));
+  // A truncation has given the file its time already; the kernel's "now" beside it says nothing more.
+  const times = change.size !== undefined && change.mtime === 'now' ? { ...change, mtime: undefined } : change;
+  const owned = change.mode !== undefined || change.uid !== undefined || change.gid !== undefined;
+  if (times.atime !== undefined || times.mtime !== undefined || owned) {
+    told = both(told, setTimes(view, caller, node, times));
   }
   return told ? changeAttributesLater(told, answer) : answer();
 }
@@ -71,7 +75,9 @@ function truncate(view: View, caller: Caller, node: FileNode, size: number, fh: 
   return told ?? 0;
 }
 
-function setTimes(view: View, caller: Caller, node: TreeNode, change: AttributeChange): Promise<unknown> | undefined {
+type Times = { readonly atime?: number | 'now' | undefined; readonly mtime?: number | 'now' | undefined };
+
+function setTimes(view: View, caller: Caller, node: TreeNode, change: Times): Promise<unknown> | undefined {
   const { store, clock } = view.tree.services;
   const now = clock();
   const at = (time: number | 'now' | undefined, otherwise: number) => (time === 'now' ? now : (time ?? otherwise));
@@ -79,6 +85,7 @@ function setTimes(view: View, caller: Caller, node: TreeNode, change: AttributeC
   const atime = at(change.atime, node.atime);
   if (draft?.dirty) {
     node.atime = atime;
+    node.ctime = now;
     if (change.mtime === undefined) return undefined;
     draft.mtime = at(change.mtime, draft.mtime);
     draft.timeSet = true;

@@ -49,7 +49,7 @@ export function makeDirectory(view: View, caller: Caller, parentId: number, name
   const { tree } = view;
   const { store, clock } = tree.services;
   const local = view.isLocalName(parent, name);
-  if (!local && !tree.quota.allowsDirectory()) return errno.EDQUOT;
+  if (!local && !tree.quota.allowsDirectory()) return errno.ENOSPC;
   const now = clock();
   const node = store.write(() => {
     const row = {

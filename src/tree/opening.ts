@@ -101,7 +101,7 @@ export function makeFile(view: View, parent: NonNullable<FileNode['parent']>, na
   const local = view.isLocalName(parent, name);
   if (!local && !tree.quota.allowsFile()) {
     tree.quota.refused = pathOf(parent) === '' ? name : `${pathOf(parent)}/${name}`;
-    return errno.EDQUOT;
+    return errno.ENOSPC;
   }
   const now = clock();
   const node = store.write(() => {

@@ -21,7 +21,7 @@ function becomeMemory(view: View, { node, from, to, name, session, ...move }: Mo
   const { store, clock, knowledge } = tree.services;
   const target = move.target?.kind === 'file' ? move.target : undefined;
   const path = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
-  const refused = !target && !tree.quota.allowsFile() ? errno.EDQUOT : tooBig(view, node, target);
+  const refused = !target && !tree.quota.allowsFile() ? errno.ENOSPC : tooBig(view, node, target);
   if (refused !== 0) {
     tree.quota.refused = path;
     return refused;
@@ -69,7 +69,7 @@ function becomeMemory(view: View, { node, from, to, name, session, ...move }: Mo
 
 function tooBig(view: View, node: FileNode, target: FileNode | undefined): number {
   if (node.size > view.tree.quota.limits.fileBytes) return errno.EFBIG;
-  return view.tree.quota.allowsBytes(node.size - (target?.size ?? 0)) ? 0 : errno.EDQUOT;
+  return view.tree.quota.allowsBytes(node.size - (target?.size ?? 0)) ? 0 : errno.ENOSPC;
 }
 
 function asWriteHandle(view: View, node: FileNode, handle: Handle, content: number, session: Move['session']): Handle {

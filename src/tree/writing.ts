@@ -41,7 +41,7 @@ type Change = { readonly position: number; readonly data: Buffer } | { readonly 
 
 /**
  * Applies a change to a draft and stores it before it returns (spec §4.4).
- * Returns 0, or EFBIG or EDQUOT with nothing changed.
+ * Returns 0, or EFBIG or ENOSPC with nothing changed.
  * @param snapshot the content a clean draft starts from
  */
 export function changeDraft(view: View, draft: Draft, snapshot: number | null, change: Change): number {
@@ -54,7 +54,7 @@ export function changeDraft(view: View, draft: Draft, snapshot: number | null, c
     view.tree.quota.refused = pathOf(draft.node);
     return errno.EFBIG;
   }
-  if (!claimFor(view, draft, after)) return errno.EDQUOT;
+  if (!claimFor(view, draft, after)) return errno.ENOSPC;
   if (fresh) draft.begin(snapshot, contentOf(view, snapshot), now);
   try {
     store.write(() => storeChange(view, draft, change));

@@ -4,7 +4,7 @@ import { mountTable } from '../../daemon/mount-point.js';
 import { memoryHarnesses, harnesses } from '../../harness/registry.js';
 import { readFolder } from '../../import/folder-reader.js';
 import { DEFAULT_LIMITS } from '../../ports/limits.js';
-import { currentRepository, harnessEnvironment } from '../context.js';
+import { harnessEnvironment, repositoryOf } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { counted, printJson, printLine, quoted } from '../output.js';
 
@@ -24,7 +24,7 @@ export function addAdopt(program: Command, run: (work: () => Promise<ExitStatus>
 }
 
 async function adopt(json: boolean): Promise<ExitStatus> {
-  const { root } = await currentRepository();
+  const { root } = await repositoryOf();
   const env = harnessEnvironment();
   const mounted = mountTable();
   const found: Found[] = memoryHarnesses.map((harness) => {

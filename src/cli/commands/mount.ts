@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
-import { MendError } from '../../errors.js';
+import { MendError, usageError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
 import { printable } from '../../project/printable.js';
 import { discoverRepository } from '../../project/repository.js';
+import { projectByName } from '../../project/resolve.js';
 import { type MountAnswer, type MountRequest, mountRequest } from '../../daemon/control-protocol.js';
 import { Daemon } from '../../daemon/daemon.js';
 import { ensureDaemon } from '../../daemon/launch.js';
 import type { Store } from '../../store/store.js';
-import { chosenHarnesses, currentRepository, harnessEnvironment, openProject, ownStoreFolder, withStore } from '../context.js';
+import { chosenHarnesses, harnessEnvironment, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, counted, printLine, quoted } from '../output.js';
 
@@ -21,24 +22,28 @@ interface MountOptions {
 export function addMount(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
   program
     .command('mount')
-    .description("mount agents' memory of this repository over their memory folders")
+    .description("mount agents' memory of a repository over their memory folders")
+    .argument('[checkout]', 'a folder of the repository (default: this one)')
     .option('--project <name>', 'the project, from any folder')
     .option('--harness <name>', 'only this harness')
     .option('--all', 'every project that has a checkout on this machine')
     .option('--foreground', 'serve in this process until everything is unmounted')
-    .action((options: MountOptions) => run(() => mount(options)));
+    .action((folder: string | undefined, options: MountOptions) => run(() => mount(folder, options)));
 }
 
-async function mount(options: MountOptions): Promise<ExitStatus> {
+async function mount(folder: string | undefined, options: MountOptions): Promise<ExitStatus> {
+  if (options.all && (folder !== undefined || options.project !== undefined)) throw usageError('--all takes every project: leave out the folder and --project');
+  if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
   const harnesses = chosenHarnesses(options.harness);
-  const requests = await withStore(true, (store) => (options.all ? everyProject(store, harnesses) : oneProject(store, options.project, harnesses)));
+  const requests = await withStore(true, (store) => (options.all ? everyProject(store, harnesses) : oneProject(store, folder, options.project, harnesses)));
   if (requests.length === 0) throw new MendError('no project has a checkout on this machine: run "mend mount" in one first');
   return options.foreground ? serveHere(requests) : serveInBackground(requests);
 }
 
-async function oneProject(store: Store, name: string | undefined, harnesses: readonly MemoryHarness[]): Promise<MountRequest[]> {
-  const project = await openProject(store, name);
-  const checkout = name === undefined ? (await currentRepository()).root : checkoutsOf(store, project.id)[0];
+async function oneProject(store: Store, folder: string | undefined, name: string | undefined, harnesses: readonly MemoryHarness[]): Promise<MountRequest[]> {
+  const repository = name === undefined ? await repositoryOf(folder) : undefined;
+  const project = repository ? projectOf(store, repository) : projectByName(store.projects, name ?? '');
+  const checkout = repository ? repository.root : checkoutsOf(store, project.id)[0];
   if (checkout === undefined) throw new MendError(`project "${project.name}" has no checkout on this machine: run "mend mount" in one`);
   return requestsFor(project.id, checkout, harnesses);
 }

@@ -1,6 +1,8 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { MendError } from '../../errors.js';
 import { unmountRequest } from '../../daemon/control-protocol.js';
+import { mountTable } from '../../daemon/mount-point.js';
 import { findDaemon } from '../../daemon/launch.js';
 import { chosenHarnesses, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
@@ -17,21 +19,22 @@ export function addUnmount(program: Command, run: (work: () => Promise<ExitStatu
   program
     .command('unmount')
     .description('write the memory back to the plain folder and take the mount off')
+    .argument('[folder]', 'a mounted folder, or a folder of the repository (default: this one)')
     .option('--project <name>', 'the project, from any folder')
     .option('--harness <name>', 'only this harness')
     .option('--all', 'every mount')
     .option('--force', 'also mounts with open files; what was not closed yet is kept as a version')
-    .action((options: UnmountOptions) => run(() => unmount(options)));
+    .action((folder: string | undefined, options: UnmountOptions) => run(() => unmount(folder, options)));
 }
 
-async function unmount(options: UnmountOptions): Promise<ExitStatus> {
+async function unmount(folder: string | undefined, options: UnmountOptions): Promise<ExitStatus> {
   const client = await findDaemon(ownStoreFolder());
   if (!client) {
     if (options.all) return nothing();
     throw new MendError('nothing is mounted: "mend status" shows what is');
   }
   try {
-    const paths = options.all ? undefined : await ownPaths(options);
+    const paths = options.all ? undefined : await ownPaths(folder, options);
     const answer = await client.rpc.sendRequest(unmountRequest, { ...(paths ? { paths } : {}), force: options.force === true });
     for (const path of answer.unmounted) printLine(`unmounted ${quoted(path)}`);
     for (const { path, reason } of answer.skipped) complain(`left as it was: ${quoted(path)} ${reason}`);
@@ -49,10 +52,12 @@ function nothing(): ExitStatus {
   return ExitStatus.done;
 }
 
-/** The memory folders of the project's checkouts in this environment. */
-function ownPaths(options: UnmountOptions): Promise<string[]> {
+/** The mount points meant: a folder that is one, else the memory folders of the project's checkouts in this environment. */
+function ownPaths(folder: string | undefined, options: UnmountOptions): Promise<string[]> {
+  const named = folder === undefined ? undefined : resolve(folder);
+  if (named !== undefined && mountTable().get(named) === 'fuse.mend') return Promise.resolve([named]);
   return withStore(false, async (store) => {
-    const project = await knownProject(store, options.project);
+    const project = await knownProject(store, options.project, named);
     const env = harnessEnvironment();
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
     return checkouts.flatMap((root) => chosenHarnesses(options.harness).map((harness) => harness.memoryFolder(root, env)));
