@@ -18,7 +18,6 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define CHECK(env, call)                                                        \
@@ -30,6 +29,21 @@
       return NULL;                                                              \
     }                                                                           \
   } while (0)
+
+/* Throws unless `value` is a Buffer; Node's own accessor ends the process on anything else. */
+static bool is_buffer(napi_env env, napi_value value) {
+  bool yes = false;
+  if (napi_is_buffer(env, value, &yes) == napi_ok && yes) return true;
+  napi_throw_error(env, "ERR_MEND_NATIVE", "wrong argument: not a Buffer");
+  return false;
+}
+
+static bool is_function(napi_env env, napi_value value) {
+  napi_valuetype type;
+  if (napi_typeof(env, value, &type) == napi_ok && type == napi_function) return true;
+  napi_throw_error(env, "ERR_MEND_NATIVE", "wrong argument: not a function");
+  return false;
+}
 
 static napi_value number(napi_env env, int64_t value) {
   napi_value out;
@@ -100,36 +114,21 @@ static napi_value lock_file(napi_env env, napi_callback_info info) {
   return number(env, flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0);
 }
 
-static int64_t now_microseconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
-/*
- * receive(descriptor, buffer, spin) -> length of one request, 0 when none is waiting, or -errno.
- * Looks again for `spin` microseconds before it says that none is waiting: a caller that makes one call
- * after another is answered without a sleep and a wake-up in between.
- */
+/* receive(descriptor, buffer) -> length of one request, 0 when none is waiting, or -errno. */
 static napi_value receive(napi_env env, napi_callback_info info) {
-  napi_value argv[3];
-  size_t argc = 3, size;
-  int32_t fd, spin;
+  napi_value argv[2];
+  size_t argc = 2, size;
+  int32_t fd;
   void *data;
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  if (!is_buffer(env, argv[1])) return NULL;
   CHECK(env, napi_get_buffer_info(env, argv[1], &data, &size));
-  CHECK(env, napi_get_value_int32(env, argv[2], &spin));
-  int64_t until = 0;
   for (;;) {
     ssize_t n = read(fd, data, size);
     if (n >= 0) return number(env, n);
     if (errno == EINTR || errno == ENOENT) continue; /* ENOENT: the request was interrupted before it was read */
-    if (errno != EAGAIN) return number(env, -errno);
-    if (spin <= 0) return number(env, 0);
-    int64_t now = now_microseconds();
-    if (until == 0) until = now + spin;
-    else if (now >= until) return number(env, 0);
+    return number(env, errno == EAGAIN ? 0 : -errno);
   }
 }
 
@@ -144,6 +143,7 @@ static napi_value send_reply(napi_env env, napi_callback_info info) {
   int parts = 1;
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  if (!is_buffer(env, argv[1])) return NULL;
   CHECK(env, napi_get_buffer_info(env, argv[1], &data, &size));
   CHECK(env, napi_get_value_int64(env, argv[2], &head_length));
   if (head_length < 0 || (uint64_t)head_length > size) return number(env, -EINVAL);
@@ -152,6 +152,7 @@ static napi_value send_reply(napi_env env, napi_callback_info info) {
     CHECK(env, napi_get_value_int64(env, argv[4], &offset));
     CHECK(env, napi_get_value_int64(env, argv[5], &length));
     if (length > 0) {
+      if (!is_buffer(env, argv[3])) return NULL;
       CHECK(env, napi_get_buffer_info(env, argv[3], &data, &size));
       if (offset < 0 || (uint64_t)offset > size || (uint64_t)length > size - (uint64_t)offset) return number(env, -EINVAL);
       iov[1] = (struct iovec){.iov_base = (char *)data + offset, .iov_len = (size_t)length};
@@ -177,6 +178,7 @@ struct notice {
 struct channel {
   napi_env env;
   int fd;
+  int thread_fd; /* the thread's own descriptor: `fd` can be closed, and be another file, while it writes */
   napi_ref on_readable;
   napi_async_context context;
   napi_async_cleanup_hook_handle hook;
@@ -185,6 +187,7 @@ struct channel {
   pthread_mutex_t mutex;
   pthread_cond_t wake;
   struct notice *waiting, **waiting_end; /* to be written; guarded by mutex */
+  struct notice *writing; /* the thread's own, being written; guarded by mutex */
   struct notice *finished, **finished_end; /* to be told; guarded by mutex */
   bool thread_started, closing; /* guarded by mutex */
   int references; /* handles not yet closed + thread; guarded by mutex */
@@ -207,21 +210,27 @@ static void *notification_thread(void *argument) {
   for (;;) {
     while (c->waiting == NULL && !c->closing) pthread_cond_wait(&c->wake, &c->mutex);
     if (c->closing) break;
-    struct notice *n = c->waiting;
+    struct notice *n = c->writing = c->waiting;
     c->waiting = n->next;
     if (c->waiting == NULL) c->waiting_end = &c->waiting;
     pthread_mutex_unlock(&c->mutex);
     ssize_t written;
-    do written = write(c->fd, n->bytes, n->length);
+    do written = write(c->thread_fd, n->bytes, n->length);
     while (written < 0 && errno == EINTR);
     n->result = written < 0 ? -errno : 0;
     n->next = NULL;
     pthread_mutex_lock(&c->mutex);
+    c->writing = NULL;
+    if (c->closing) { /* its callback was called by shut */
+      free(n);
+      break;
+    }
     *c->finished_end = n;
     c->finished_end = &n->next;
-    if (!c->closing) uv_async_send(&c->async);
+    uv_async_send(&c->async);
   }
   pthread_mutex_unlock(&c->mutex);
+  close(c->thread_fd);
   release(c);
   return NULL;
 }
@@ -233,19 +242,22 @@ static struct notice *take(struct notice **head, struct notice ***end) {
   return list;
 }
 
+static void call_back(struct channel *c, napi_ref reference, int result) {
+  napi_value receiver, callback, argument;
+  if (napi_get_global(c->env, &receiver) == napi_ok && napi_get_reference_value(c->env, reference, &callback) == napi_ok &&
+      napi_create_int32(c->env, result, &argument) == napi_ok)
+    napi_make_callback(c->env, c->context, receiver, callback, 1, &argument, NULL);
+  napi_delete_reference(c->env, reference);
+}
+
 /* Tells JavaScript how each of a list of notifications went, and frees the list. */
 static void tell(struct channel *c, struct notice *list) {
   napi_handle_scope scope;
   if (napi_open_handle_scope(c->env, &scope) != napi_ok) return;
-  napi_value receiver;
-  napi_get_global(c->env, &receiver);
   while (list != NULL) {
     struct notice *n = list;
     list = n->next;
-    napi_value callback, argument;
-    if (napi_get_reference_value(c->env, n->callback, &callback) == napi_ok && napi_create_int32(c->env, n->result, &argument) == napi_ok)
-      napi_make_callback(c->env, c->context, receiver, callback, 1, &argument, NULL);
-    napi_delete_reference(c->env, n->callback);
+    call_back(c, n->callback, n->result);
     free(n);
   }
   napi_close_handle_scope(c->env, scope);
@@ -284,10 +296,16 @@ static void shut(struct channel *c) {
   pthread_mutex_lock(&c->mutex);
   c->closing = true;
   struct notice *waiting = take(&c->waiting, &c->waiting_end), *finished = take(&c->finished, &c->finished_end);
+  napi_ref writing = c->writing != NULL ? c->writing->callback : NULL;
   pthread_cond_signal(&c->wake);
   pthread_mutex_unlock(&c->mutex);
   for (struct notice *n = waiting; n != NULL; n = n->next) n->result = -ECANCELED;
   tell(c, finished);
+  napi_handle_scope scope;
+  if (writing != NULL && napi_open_handle_scope(c->env, &scope) == napi_ok) {
+    call_back(c, writing, -ECANCELED);
+    napi_close_handle_scope(c->env, scope);
+  }
   tell(c, waiting);
   napi_delete_reference(c->env, c->on_readable);
   napi_async_destroy(c->env, c->context);
@@ -308,6 +326,7 @@ static napi_value watch(napi_env env, napi_callback_info info) {
   uv_loop_t *loop;
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  if (!is_function(env, argv[1])) return NULL;
   CHECK(env, napi_get_uv_event_loop(env, &loop));
   struct channel *c = calloc(1, sizeof *c);
   if (c == NULL) return number(env, -ENOMEM);
@@ -356,6 +375,7 @@ static napi_value notify(napi_env env, napi_callback_info info) {
   void *pointer, *data;
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_external(env, argv[0], &pointer));
+  if (!is_buffer(env, argv[1]) || !is_function(env, argv[2])) return NULL;
   CHECK(env, napi_get_buffer_info(env, argv[1], &data, &size));
   struct channel *c = pointer;
   if (c->closed) return number(env, -ECANCELED);
@@ -368,7 +388,9 @@ static napi_value notify(napi_env env, napi_callback_info info) {
   pthread_mutex_lock(&c->mutex);
   if (!c->thread_started) {
     pthread_t thread;
-    code = pthread_create(&thread, NULL, notification_thread, c);
+    c->thread_fd = fcntl(c->fd, F_DUPFD_CLOEXEC, 0);
+    code = c->thread_fd < 0 ? errno : pthread_create(&thread, NULL, notification_thread, c);
+    if (code != 0 && c->thread_fd >= 0) close(c->thread_fd);
     if (code == 0) {
       pthread_detach(thread);
       c->thread_started = true;

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { MendError, usageError } from '../errors.js';
+import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
 import { pathFault } from '../ports/limits.js';
@@ -18,11 +18,14 @@ export function ownStoreFolder(): string {
   return storeFolder(process.env, process.getuid?.() ?? 0);
 }
 
-/** Opens the store, runs `work` on it, and closes it. */
-export async function withStore<T>(create: boolean, work: (store: Store) => T | Promise<T>): Promise<T> {
+/**
+ * Opens the store, runs `work` on it, and closes it.
+ * @param check looks for damage first, which takes a moment with a large store
+ */
+export async function withStore<T>(create: boolean, work: (store: Store) => T | Promise<T>, check = false): Promise<T> {
   const folder = ownStoreFolder();
   if (!create && !storeExists(folder)) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
-  const store = new Store(folder, { create, owner: 'command', machine: () => readMachine(folder) });
+  const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
   try {
     return await work(store);
   } finally {
@@ -32,7 +35,7 @@ export async function withStore<T>(create: boolean, work: (store: Store) => T | 
 
 /** The environment in which harnesses of this person are started. */
 export function harnessEnvironment(): HarnessEnvironment {
-  return { ...process.env, HOME: process.env['HOME'] || homedir(), PWD: process.cwd() };
+  return { ...process.env, HOME: process.env['HOME'] || homedir(), PWD: folderIfAny() };
 }
 
 /** The repository of a folder, or of the current one. */
@@ -40,11 +43,19 @@ export function repositoryOf(folder?: string): Promise<Repository> {
   return discoverRepository(folder === undefined ? currentFolder() : resolve(currentFolder(), folder));
 }
 
-function currentFolder(): string {
+/** @throws {MendError} when the folder was removed meanwhile. */
+export function currentFolder(): string {
+  const folder = folderIfAny();
+  if (folder === undefined) throw new MendError('the folder you are in is gone: change to a checkout');
+  return folder;
+}
+
+function folderIfAny(): string | undefined {
   try {
     return process.cwd();
   } catch (error) {
-    throw new MendError('the folder you are in is gone: change to a checkout', { cause: error });
+    if (isSystemError(error)) return undefined;
+    throw error;
   }
 }
 
@@ -78,18 +89,23 @@ export interface FileName {
 
 /** @throws {MendError} (usage) for a name that cannot be in a tree: absolute, `..`, control characters. */
 export function parseFileName(text: string): FileName {
-  const match = /^([a-z][a-z-]*):(.+)$/.exec(text);
-  const named = match && memoryHarnesses.some((harness) => harness.name === match[1]);
-  const path = named ? (match[2] ?? '') : text;
+  const { harness = 'claude', path = text } = parsePrefix(text) ?? {};
   if (pathFault(path) || printable(path) !== path) {
     throw usageError(`"${printable(text)}" cannot be a memory file: give its name as "mend memory" lists it`);
   }
-  return { harness: named ? (match[1] ?? 'claude') : 'claude', path };
+  return { harness, path };
+}
+
+function parsePrefix(text: string): FileName | undefined {
+  const [, harness, path] = /^([a-z][a-z-]*):(.+)$/.exec(text) ?? [];
+  if (harness === undefined || path === undefined) return undefined;
+  return memoryHarnesses.some(({ name }) => name === harness) ? { harness, path } : undefined;
 }
 
 /** A file's name as `parseFileName` takes it. */
 export function displayName(harness: string, path: string): string {
-  return harness === 'claude' ? path : `${harness}:${path}`;
+  const plain = harness === 'claude' && parsePrefix(path) === undefined;
+  return plain ? path : `${harness}:${path}`;
 }
 
 /** The tree of a harness in a project. */

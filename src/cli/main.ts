@@ -20,10 +20,11 @@ export async function main(argv: readonly string[]): Promise<ExitStatus> {
   const run = async (work: () => Promise<ExitStatus>): Promise<void> => {
     status = await work();
   };
-  // A reader that closes its end early (`mend memory | head`) has seen enough.
   process.stdout.on('error', (error) => {
-    if (isSystemError(error, 'EPIPE')) process.exit(ExitStatus.done);
-    throw error;
+    // A reader that closes its end early (`mend memory | head`) has seen enough.
+    if (isSystemError(error, 'EPIPE')) process.exit(status);
+    complain(`the output could not be written: ${error.message}`);
+    process.exit(ExitStatus.failed);
   });
   try {
     await build(run).parseAsync(argv as string[]);
@@ -38,7 +39,7 @@ function build(run: (work: () => Promise<ExitStatus>) => Promise<void>): Command
     .description('live, versioned, merge-safe memory for coding agents')
     .version(version)
     .enablePositionalOptions()
-    .showHelpAfterError('run "mend help" for what there is')
+    .configureOutput({ outputError: (text) => complain(`${sentence(text)}: "mend help" says what there is`) })
     .exitOverride();
   addMount(program, run);
   addUnmount(program, run);
@@ -54,7 +55,16 @@ function build(run: (work: () => Promise<ExitStatus>) => Promise<void>): Command
   return program;
 }
 
-/** Prints an error as one sentence, and gives its exit status; a fault of mend itself is printed whole. */
+/** Commander's complaint as one sentence: without its prefix, and with what else it says after a comma. */
+function sentence(text: string): string {
+  return text
+    .replace(/^error: /, '')
+    .replace(/\n\(Did you mean (.*)\?\)/, ', perhaps you mean $1')
+    .replace(/\. Expected/, ', expected')
+    .replace(/\.?\n$/, '');
+}
+
+/** Prints an error as one sentence, and gives its exit status. */
 function explain(error: unknown): ExitStatus {
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitStatus.done : ExitStatus.usage;
   if (error instanceof MendError) {
@@ -65,6 +75,8 @@ function explain(error: unknown): ExitStatus {
     complain(error.message);
     return ExitStatus.failed;
   }
-  log('error', 'mend failed', { error: describeError(error) });
+  // Nobody foresaw this one; where it comes from is for whoever looks into it.
+  log('debug', 'mend failed', { error: describeError(error) });
+  complain(`${error instanceof Error ? error.message : String(error)} (unexpected: MEND_LOG=debug shows where)`);
   return ExitStatus.failed;
 }

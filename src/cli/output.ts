@@ -9,9 +9,9 @@ export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** A hint, warning or error: goes to standard error. */
+/** A hint, warning or error: goes to standard error, on one line whatever is named in it. */
 export function complain(text: string): void {
-  process.stderr.write(`mend: ${text}\n`);
+  process.stderr.write(`mend: ${printable(text)}\n`);
 }
 
 /** Prints rows in aligned columns, two blanks apart; columns named in `right` are set to the right. */
@@ -37,10 +37,14 @@ function width(text: string): number {
 const segments = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const WIDE = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 
-/** A file's name for people: as it is when it is plain, else quoted. */
+/** A file's name for people: as it is when it is plain, else quoted, with nothing in it that a terminal would obey. */
 export function quoted(name: string): string {
-  return /^[^\s"'\\]+$/u.test(name) && printable(name) === name ? name : JSON.stringify(name);
+  if (/^[^\s"'\\]+$/u.test(name) && !UNSEEN.test(name)) return name;
+  return JSON.stringify(name).replace(new RegExp(UNSEEN, 'gu'), (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** Control characters, line separators, and those that turn the direction of writing. */
+const UNSEEN = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 /** Local date and time, to the minute. */
 export function localTime(micros: number): string {

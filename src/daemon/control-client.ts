@@ -7,14 +7,23 @@ import { catchUpRequest } from './control-protocol.js';
 /** A connection to a daemon's control socket. */
 export interface ControlClient {
   readonly rpc: MessageConnection;
+  /** Resolves when the daemon is gone, or `close` was called. */
+  readonly closed: Promise<void>;
   close(): void;
 }
 
 /** Longest wait, in ms, for a daemon that is not of this namespace to apply a change. */
 const PATIENCE = 5000;
 
-/** Connects to a control socket; undefined when no daemon listens there. */
-export async function connectControl(folder: string, name: string): Promise<ControlClient | undefined> {
+/**
+ * Connects to a control socket; undefined when no daemon listens there.
+ * @param answer prepares what this side answers, before anything is read
+ */
+export async function connectControl(
+  folder: string,
+  name: string,
+  answer?: (rpc: MessageConnection) => void,
+): Promise<ControlClient | undefined> {
   const short = openFolder(folder, name);
   if (!short) return undefined;
   try {
@@ -23,10 +32,12 @@ export async function connectControl(folder: string, name: string): Promise<Cont
       attempt.on('error', reject);
     });
     const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
-    socket.on('error', () => rpc.dispose());
+    const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+    socket.on('error', () => socket.destroy());
     rpc.onError(() => socket.destroy());
+    answer?.(rpc);
     rpc.listen();
-    return { rpc, close: () => (rpc.dispose(), socket.destroy(), undefined) };
+    return { rpc, closed, close: () => socket.destroy() };
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ECONNREFUSED', 'ENOTDIR')) return undefined;
     throw error;
@@ -59,7 +70,7 @@ export async function announceToDaemons(files: RuntimeFiles): Promise<void> {
       if (!client) return;
       try {
         const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE).unref());
-        await Promise.race([client.rpc.sendRequest(catchUpRequest), patience]);
+        await Promise.race([client.rpc.sendRequest(catchUpRequest), client.closed, patience]);
       } finally {
         client.close();
       }

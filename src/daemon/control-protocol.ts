@@ -1,4 +1,13 @@
-import { RequestType, RequestType0 } from 'vscode-jsonrpc/node.js';
+import { RequestType, RequestType0, ResponseError } from 'vscode-jsonrpc/node.js';
+import { MendError } from '../errors.js';
+
+/** Code of an answer whose message is a sentence for people. */
+export const FOR_PEOPLE = 1;
+
+/** True for an error that says, in a sentence for people, what was refused: here, or by the daemon that was asked. */
+export function isForPeople(error: unknown): error is MendError | ResponseError<void> {
+  return error instanceof MendError || (error instanceof ResponseError && error.code === FOR_PEOPLE);
+}
 
 /** What `mend mount` asks for one harness of one project. */
 export interface MountRequest {

@@ -1,25 +1,29 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createMessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node.js';
+import { createMessageConnection, type MessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
 import { Store } from '../store/store.js';
-import { type DaemonStatus, catchUpRequest, mountRequest, statusRequest, unmountRequest } from './control-protocol.js';
+import { catchUpRequest, type DaemonStatus, FOR_PEOPLE, greetRequest, mountRequest, statusRequest, unmountRequest } from './control-protocol.js';
 import { Mounter } from './mounter.js';
+import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import { ServingThread } from './serving-thread.js';
 import { version } from './version.js';
 
-/** Code of a JSON-RPC error whose message is a sentence for people. */
-const FOR_PEOPLE = 1;
 /** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
-const CARE = 1000;
-/** Pages of the write-ahead log that are moved into the database in one go, and above which the log is cut back. */
-const LOG_PAGES = 500;
-const LOG_PAGES_MOST = 16_000;
+const CARE = 200;
+/** How often, in ms, contents that nothing points to any more are deleted. */
+const SWEEP = 60_000;
+/**
+ * Pages of the write-ahead log from which on they are moved into the database beside the serving thread, and from
+ * which on it is made to begin the log anew, which it waits for.
+ */
+const LOG_PAGES = 1000;
+const LOG_PAGES_MOST = 8000;
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
 export class Daemon {
@@ -28,14 +32,19 @@ export class Daemon {
   readonly #mounter: Mounter;
   readonly #server: Server;
   readonly #care: NodeJS.Timeout;
+  readonly #peers: Peers;
+  readonly #connected = new Set<Socket>();
+  readonly #sweep: NodeJS.Timeout;
   #stopping: Promise<void> | undefined;
 
-  private constructor(store: Store, thread: ServingThread, mounter: Mounter, server: Server) {
+  private constructor(store: Store, thread: ServingThread, mounter: Mounter, server: Server, peers: Peers) {
     this.#store = store;
     this.#thread = thread;
     this.#mounter = mounter;
     this.#server = server;
+    this.#peers = peers;
     this.#care = setInterval(() => this.#takeCare(), CARE);
+    this.#sweep = setInterval(() => this.#sweepContents(), SWEEP);
   }
 
   /**
@@ -56,13 +65,17 @@ export class Daemon {
     const thread = new ServingThread(
       { folder, owner: files.owner, machine: readMachine(folder) },
       (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle()),
+      () => peers.tell(),
       (error) => daemon?.threadDied(error),
     );
+    const peers = new Peers((count) => thread.setPeers(count));
     const mounter = new Mounter(store, thread);
     const server = createServer((socket) => daemon?.answer(socket));
     await listen(server, files);
-    daemon = new Daemon(store, thread, mounter, server);
-    return daemon;
+    const started = new Daemon(store, thread, mounter, server, peers);
+    daemon = started;
+    await peers.greet(files, (rpc) => started.#answerCatchUp(rpc));
+    return started;
   }
 
   get mounter(): Mounter {
@@ -71,15 +84,30 @@ export class Daemon {
 
   /** Answers one connection of the control socket. */
   answer(socket: Socket): void {
+    this.#connected.add(socket);
+    socket.on('close', () => {
+      this.#connected.delete(socket);
+      this.stopWhenIdle();
+    });
     const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
     socket.on('error', () => rpc.dispose());
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
-    rpc.onRequest(mountRequest, (request) => forPeople(() => this.#mounter.mount(request)).finally(() => this.stopWhenIdle()));
-    rpc.onRequest(unmountRequest, ({ paths, force }) => forPeople(() => this.#mounter.unmount(paths, force)).finally(() => this.stopWhenIdle()));
+    rpc.onRequest(mountRequest, (request) => forPeople(() => this.#mounter.mount(request)));
+    rpc.onRequest(unmountRequest, ({ paths, force }) => forPeople(() => this.#mounter.unmount(paths, force)));
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
-    rpc.onRequest(catchUpRequest, () => forPeople(() => this.#thread.catchUp().then(() => null)));
+    this.#answerCatchUp(rpc);
+    rpc.onRequest(greetRequest, () => {
+      // Another daemon stays connected as long as it lives, and is no reason to stay.
+      this.#connected.delete(socket);
+      this.#peers.add(rpc);
+      return null;
+    });
     rpc.listen();
+  }
+
+  #answerCatchUp(rpc: MessageConnection): void {
+    rpc.onRequest(catchUpRequest, () => forPeople(() => this.#thread.catchUp().then(() => null)));
   }
 
   async #status(): Promise<DaemonStatus> {
@@ -114,11 +142,11 @@ export class Daemon {
     this.#onIdle = end;
   }
 
-  /** Ends the daemon when nothing is mounted any more, once what it was asked has been answered. */
+  /** Ends the daemon when nothing is mounted and nobody is connected who might ask for something. */
   stopWhenIdle(): void {
-    setImmediate(() => {
-      if (this.#mounter.mounts.length === 0) this.#onIdle();
-    });
+    if (!this.#mounter.isIdle || this.#connected.size > 0) return;
+    this.#server.close();
+    this.#onIdle();
   }
 
   #onIdle = (): void => {
@@ -136,10 +164,11 @@ export class Daemon {
 
   async #stop(): Promise<void> {
     clearInterval(this.#care);
+    clearInterval(this.#sweep);
     const { failed } = await this.#mounter.unmount(undefined, true);
     for (const { path, reason } of failed) log('error', 'cannot unmount', { path, reason });
-    await new Promise((resolve) => setTimeout(resolve, 20));
     this.#server.close();
+    this.#peers.close();
     await this.#thread.stop();
     this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
     this.#store.close();
@@ -150,12 +179,19 @@ export class Daemon {
     if (!this.#stopping) fail(error);
   }
 
+  #sweepContents(): void {
+    this.#thread
+      .held()
+      .then((held) => this.#store.write(() => this.#store.contents.sweep(held)))
+      .catch((error: unknown) => log('warn', 'contents could not be swept', { error: describeError(error) }));
+  }
+
   #takeCare(): void {
     try {
       const [state] = this.#store.db.pragma('wal_checkpoint(NOOP)') as { log: number }[];
       const pages = state?.log ?? 0;
-      if (pages > LOG_PAGES_MOST) this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
-      else if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');
+      if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');
+      if (pages > LOG_PAGES_MOST) this.#store.db.pragma('wal_checkpoint(RESTART)');
     } catch (error) {
       log('warn', 'store could not be looked after', { error: describeError(error) });
     }

@@ -33,10 +33,18 @@ export type ServerRequest =
   | { readonly id: number; readonly kind: 'detach'; readonly mount: number }
   | { readonly id: number; readonly kind: 'catchUp' }
   | { readonly id: number; readonly kind: 'usage' }
+  /** Which contents open files show. */
+  | { readonly id: number; readonly kind: 'held' }
+  /** How many other daemons serve the store. */
+  | { readonly id: number; readonly kind: 'peers'; readonly count: number }
+  /** The other daemons have applied what was committed before `telling` was asked for. */
+  | { readonly id: number; readonly kind: 'peersTold'; readonly telling: number }
   | { readonly id: number; readonly kind: 'stop' };
 
 /** From the serving thread to the main thread. */
 export type ServerMessage =
   | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
   /** The kernel ended a mount without being asked by this daemon. */
-  | { readonly kind: 'ended'; readonly mount: number };
+  | { readonly kind: 'ended'; readonly mount: number }
+  /** Asks that the other daemons be told; answered with `peersTold`. */
+  | { readonly kind: 'tellPeers'; readonly telling: number };

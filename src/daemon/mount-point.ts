@@ -1,42 +1,89 @@
-import { lstatSync, mkdirSync, readFileSync, realpathSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { accessSync, constants, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, type Stats } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isSystemError, MendError } from '../errors.js';
 import { unmountWithFusermount } from '../fuse/fusermount.js';
 import { log } from '../log.js';
 
-/** Folders that are made on the way to a mount point: the harness's own (`.claude/projects/<slug>/memory`), not a home. */
-const LEVELS_MADE = 4;
+/** Folders that may be missing at most on the way to a mount point (`.claude/projects/<slug>`); a home is never made. */
+const MISSING_MOST = 3;
 
-/**
- * Checks, and where it is missing makes, the folder that a mount goes over; returns its real path.
- * @throws {MendError} when it is a link or a file, belongs to somebody else, or its home is missing.
- */
-export function prepareMountPoint(path: string): string {
-  refuseOther(path);
-  makeParents(dirname(path));
-  const real = join(realpathSync(dirname(path)), basename(path));
-  if (isMounted(real)) return real;
-  try {
-    mkdirSync(real, { mode: 0o700 });
-  } catch (error) {
-    if (!isSystemError(error, 'EEXIST')) throw cannotMake(real, error);
-  }
-  refuseOther(real);
-  return real;
+/** A folder that can be mounted on. */
+export interface MountPoint {
+  readonly path: string;
+  /** Takes away the folders that were made for it, as far as they are empty. */
+  undo(): void;
 }
 
-function refuseOther(path: string): void {
-  let info: ReturnType<typeof lstatSync>;
+/**
+ * Checks that a folder can be mounted on, or could after it is made. Changes nothing.
+ * @throws {MendError} when it is a link or a file, belongs to somebody else, is mounted already, or its home is missing.
+ */
+export async function checkMountPoint(path: string): Promise<void> {
+  if ((await mountState(realPath(path))) === 'dead') return;
+  refuseOther(path);
+  const there = existingParent(dirname(path));
+  if (lstatOf(path) !== undefined) return;
   try {
-    info = lstatSync(path, { throwIfNoEntry: false });
+    accessSync(there, constants.W_OK | constants.X_OK);
   } catch (error) {
-    // ENOTCONN: a mount whose daemon died lies here; the caller takes it off.
-    if (isSystemError(error, 'ENOTCONN')) return;
+    throw cannotMake(path, error);
+  }
+}
+
+/**
+ * Checks, and where it is missing makes, the folder that a mount goes over; `path` is its real path, on which nothing
+ * is mounted (`clearMountPoint`).
+ * @throws {MendError} as `checkMountPoint` does.
+ */
+export function prepareMountPoint(path: string): MountPoint {
+  refuseOther(path);
+  existingParent(dirname(path));
+  let made: string | undefined;
+  try {
+    made = mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const real = realPath(path);
+    const own = mkdirSync(real, { recursive: true, mode: 0o700 });
+    made ??= own;
+    refuseOther(real);
+    return { path: real, undo: () => removeEmpty(real, made) };
+  } catch (error) {
+    throw isSystemError(error) ? cannotMake(path, error) : error;
+  }
+}
+
+/** The real path of a folder that may not exist, as mount points are recorded. */
+export function realPath(path: string): string {
+  try {
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch (error) {
+    if (isSystemError(error)) return path;
+    throw error;
+  }
+}
+
+function removeEmpty(last: string, first: string | undefined): void {
+  if (first === undefined) return;
+  const top = realPath(first);
+  try {
+    for (let at = last; at.length >= top.length; at = dirname(at)) rmdirSync(at);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+  }
+}
+
+function lstatOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
     if (isSystemError(error, 'ENOTDIR')) throw new MendError(`cannot mount on ${path}: a file is in the way of its folder; move it away`);
     if (isSystemError(error, 'EACCES')) throw new MendError(`cannot mount on ${path}: it belongs to somebody else; use a home of your own`);
     throw error;
   }
+}
+
+function refuseOther(path: string): void {
+  const info = lstatOf(path);
   if (!info) return;
   if (info.isSymbolicLink()) throw new MendError(`cannot mount on ${path}: it is a symbolic link; replace it with a folder`);
   if (!info.isDirectory()) throw new MendError(`cannot mount on ${path}: it is not a folder; move it away`);
@@ -45,27 +92,24 @@ function refuseOther(path: string): void {
   }
 }
 
-function makeParents(folder: string): void {
-  let missing = 0;
+/** The nearest folder at or above a path that is there. */
+function existingParent(folder: string): string {
   let at = folder;
-  while (!lstatSync(at, { throwIfNoEntry: false }) && at !== '/') {
-    missing++;
-    at = dirname(at);
+  for (let missing = 0; !lstatOf(at); at = dirname(at)) {
+    if (++missing > MISSING_MOST) {
+      throw new MendError(`cannot mount under ${folder}: ${at} is missing; make that folder, or correct HOME or CLAUDE_CONFIG_DIR`);
+    }
   }
-  if (missing >= LEVELS_MADE + 1 || at === '/') {
-    throw new MendError(`cannot mount under ${folder}: ${at === '/' ? folder : at} does not lead to a home; make it, or correct HOME or CLAUDE_CONFIG_DIR`);
-  }
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    throw cannotMake(folder, error);
-  }
+  return at;
 }
 
 function cannotMake(folder: string, cause: unknown): MendError {
   const code = isSystemError(cause) ? ` (${cause.code})` : '';
   return new MendError(`cannot make the folder ${folder}${code}: make the folder above it writable for you`, { cause });
 }
+
+/** Type of mend's mounts in the kernel's table. */
+export const MOUNT_TYPE = 'fuse.mend';
 
 /** Mount points that this process sees, with their types: proc_pid_mountinfo(5). */
 export function mountTable(): Map<string, string> {
@@ -79,8 +123,13 @@ export function mountTable(): Map<string, string> {
   return table;
 }
 
-function isMounted(path: string): boolean {
-  return mountTable().has(path);
+/** The mount of mend that a path lies in or is, by the kernel's table. */
+export function mountAbove(path: string): string | undefined {
+  const table = mountTable();
+  for (let at = realPath(path); ; at = dirname(at)) {
+    const type = table.get(at);
+    if (type !== undefined || at === '/') return type === MOUNT_TYPE ? at : undefined;
+  }
 }
 
 /** Longest wait, in ms, for a sign of life of a mount that is there already. */
@@ -91,14 +140,24 @@ const PATIENCE = 2000;
  * @throws {MendError} when something else is mounted there.
  */
 export async function clearMountPoint(path: string): Promise<void> {
-  for (let type = mountTable().get(path); type !== undefined; type = mountTable().get(path)) {
-    if (type !== 'fuse.mend') throw new MendError(`cannot mount on ${path}: something else (${type}) is mounted there; unmount it first`);
-    const patience = new Promise<'slow'>((resolve) => setTimeout(() => resolve('slow'), PATIENCE).unref());
-    const state = await Promise.race([stat(path).then(() => 'alive' as const, (error: unknown) => error), patience]);
-    if (!isSystemError(state, 'ENOTCONN')) {
-      throw new MendError(`cannot mount on ${path}: it is mounted already, by a mend that serves another store; unmount it there first`);
-    }
+  while ((await mountState(path)) === 'dead') {
     log('info', 'taking off a mount whose daemon died', { path });
     await unmountWithFusermount(path, true);
   }
+}
+
+async function mountState(path: string): Promise<'free' | 'dead'> {
+  const type = mountTable().get(path);
+  if (type === undefined) return 'free';
+  if (type !== MOUNT_TYPE) throw new MendError(`cannot mount on ${path}: something else (${type}) is mounted there; unmount it first`);
+  if (await isDead(path)) return 'dead';
+  throw new MendError(`cannot mount on ${path}: it is mounted already, by a mend that serves another store; unmount it there first`);
+}
+
+/** True for a mount whose daemon is gone; one that does not answer in time counts as alive. */
+export async function isDead(path: string): Promise<boolean> {
+  // The kernel may answer stat from its cache; it always passes statfs on.
+  const patience = new Promise<'slow'>((resolve) => setTimeout(() => resolve('slow'), PATIENCE).unref());
+  const state = await Promise.race([statfs(path).catch((error: unknown) => error), patience]);
+  return isSystemError(state, 'ENOTCONN');
 }

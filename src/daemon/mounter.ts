@@ -1,6 +1,4 @@
-import { basename, dirname, join } from 'node:path';
-import { realpathSync } from 'node:fs';
-import { isSystemError, MendError } from '../errors.js';
+import { MendError } from '../errors.js';
 import { mountWithFusermount, unmountWithFusermount } from '../fuse/fusermount.js';
 import { loadNative } from '../fuse/native.js';
 import { memoryHarness } from '../harness/registry.js';
@@ -11,7 +9,7 @@ import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
 import type { KernelFeatures } from './messages.js';
-import { clearMountPoint, prepareMountPoint } from './mount-point.js';
+import { clearMountPoint, prepareMountPoint, realPath } from './mount-point.js';
 import type { ServingThread } from './serving-thread.js';
 
 /** A mount that this daemon serves. */
@@ -28,6 +26,8 @@ export class Mounter {
   readonly #thread: ServingThread;
   readonly #mounts = new Map<number, Mount>();
   #queue: Promise<unknown> = Promise.resolve();
+  /** Mounts and unmounts that are under way or wait for their turn. */
+  #waiting = 0;
 
   constructor(store: Store, thread: ServingThread) {
     this.#store = store;
@@ -36,6 +36,11 @@ export class Mounter {
 
   get mounts(): readonly Mount[] {
     return [...this.#mounts.values()];
+  }
+
+  /** True when nothing is mounted, nor about to be. */
+  get isIdle(): boolean {
+    return this.#mounts.size === 0 && this.#waiting === 0;
   }
 
   /** @throws {MendError} when the mount did not come up; nothing is mounted then. */
@@ -59,21 +64,31 @@ export class Mounter {
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#queue.then(work, work);
+    this.#waiting++;
+    const turn = this.#queue.then(work, work).finally(() => this.#waiting--);
     this.#queue = turn.catch(() => {});
     return turn;
   }
 
   async #mount(request: MountRequest): Promise<MountAnswer> {
-    const harness = memoryHarness(request.harness);
     const tree = this.#treeOf(request);
     const served = this.mounts.find((mount) => mount.path === realPath(request.path));
     if (served) {
       if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, skipped: [] };
       throw new MendError(`cannot mount on ${served.path}: another project's memory is mounted there; run "mend unmount" in that project first`);
     }
-    const path = prepareMountPoint(request.path);
-    await clearMountPoint(path);
+    await clearMountPoint(realPath(request.path));
+    const point = prepareMountPoint(request.path);
+    try {
+      return await this.#mountOn(point.path, request, tree);
+    } catch (error) {
+      point.undo();
+      throw error;
+    }
+  }
+
+  async #mountOn(path: string, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
+    const harness = memoryHarness(request.harness);
     const { files, skipped } = takeIn(this.#store, tree, path, (name) => harness.isLocal(name));
     await this.#thread.catchUp();
     const id = this.#mountRow(tree, path, request.checkout);
@@ -143,14 +158,4 @@ export class Mounter {
 function busy(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return /busy/i.test(message) ? 'files in it are open or a program works in it: end that program, or use --force' : message;
-}
-
-/** The real path of a folder that may not exist, as mount points are recorded. */
-function realPath(path: string): string {
-  try {
-    return join(realpathSync(dirname(path)), basename(path));
-  } catch (error) {
-    if (isSystemError(error)) return path;
-    throw error;
-  }
 }

@@ -11,8 +11,9 @@ export function recoverDrafts(store: Store, isAlive: (owner: string) => boolean)
     if (isAlive(owner)) continue;
     for (const draft of store.drafts.ofOwner(owner)) {
       store.write(() => {
-        const base = draft.base === null ? Buffer.alloc(0) : store.content(draft.base);
-        const content = store.putContent(store.drafts.replay(draft.id, base));
+        const start = draft.first ?? draft.base;
+        const bytes = store.drafts.replay(draft.id, start === null ? Buffer.alloc(0) : store.content(start));
+        const content = store.putContent(bytes);
         const { tree, path, session } = draft;
         store.addVersion({ tree, path, content, kind: 'interrupted', session });
         store.deleteDraft(draft.id);

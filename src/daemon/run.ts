@@ -1,10 +1,10 @@
-import { closeSync, fstatSync, writeSync } from 'node:fs';
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { Daemon } from './daemon.js';
+import { ANOTHER_SERVES, READY, tellStarter } from './readiness.js';
 
-/** Descriptor on which the starting command waits for `ready`, or for the sentence that says why not. */
-const READY = 3;
+/** Time, in ms, after which a daemon ends that nobody has asked for anything since it started. */
+const UNUSED = 30_000;
 
 /** Runs the daemon in this process until its last mount is taken off or a signal ends it. */
 export async function runDaemon(folder: string): Promise<void> {
@@ -13,16 +13,17 @@ export async function runDaemon(folder: string): Promise<void> {
   let daemon: Daemon | undefined;
   try {
     daemon = await Daemon.start(folder);
-    tellStarter('ready\n');
+    tellStarter(daemon ? READY : ANOTHER_SERVES);
   } catch (error) {
     log('error', 'daemon did not start', { error: describeError(error) });
-    tellStarter(`${error instanceof MendError ? error.message : `the daemon did not start: ${String(error)}`}\n`);
+    tellStarter(error instanceof MendError ? error.message : `the daemon did not start: ${String(error)}`);
     process.exitCode = 1;
     return;
   }
   if (!daemon) return;
   log('info', 'daemon serves', { pid: process.pid });
   const running = daemon;
+  setTimeout(() => running.stopWhenIdle(), UNUSED).unref();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       running.stop().then(
@@ -33,15 +34,5 @@ export async function runDaemon(folder: string): Promise<void> {
         },
       );
     });
-  }
-}
-
-function tellStarter(text: string): void {
-  try {
-    if (!fstatSync(READY).isFIFO() && !fstatSync(READY).isSocket()) return;
-    writeSync(READY, text);
-    closeSync(READY);
-  } catch {
-    // Started by hand: nobody waits.
   }
 }

@@ -17,6 +17,7 @@ import { ViewOperations } from '../tree/view-operations.js';
 import { ChannelCache } from './channel-cache.js';
 import type { AttachRequest, KernelFeatures, MountUsage, ServerMessage, ServerRequest } from './messages.js';
 import { procProcesses } from './processes.js';
+import { rehearse } from './rehearsal.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
 const TICK = 500;
@@ -45,6 +46,9 @@ class Server {
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
   readonly #timer: NodeJS.Timeout;
+  #peers = 0;
+  readonly #telling = new Map<number, () => void>();
+  #lastTelling = 0;
 
   constructor(data: ServerData, send: (message: ServerMessage) => void) {
     this.#send = send;
@@ -55,11 +59,14 @@ class Server {
     const clock = () => this.#store.now;
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
     const sessions = new SessionFinder(procProcesses, clock, boot, harnessOf);
-    this.#services = { store: this.#store, clock, processes: procProcesses, sessions, knowledge: new Knowledge() };
+    this.#services = { store: this.#store, clock, processes: procProcesses, sessions, knowledge: new Knowledge(), tellPeers: () => this.#tellPeers() };
     this.#store.follow = (changes) => {
       for (const [id, tree] of this.#trees) tree.follow(changes.filter((c) => c.tree === id).map((c) => c.node));
     };
     this.#timer = setInterval(() => this.#tick(), TICK);
+    rehearse(data.folder, data.machine, this.#services, this.#limits).catch((error: unknown) =>
+      log('warn', 'rehearsal failed', { error: describeError(error) }),
+    );
   }
 
   async handle(request: ServerRequest): Promise<unknown> {
@@ -73,6 +80,15 @@ class Server {
         return Promise.all([...this.#trees.values()].map((tree) => tree.settled));
       case 'usage':
         return [...this.#mounts.values()].map((mounted) => usageOf(mounted));
+      case 'held':
+        return [...this.#mounts.values()].flatMap(({ view }) => view.handles.contents());
+      case 'peers':
+        this.#peers = request.count;
+        return undefined;
+      case 'peersTold':
+        this.#telling.get(request.telling)?.();
+        this.#telling.delete(request.telling);
+        return undefined;
       case 'stop':
         return this.#stop();
     }
@@ -99,6 +115,16 @@ class Server {
       });
       cache.channel = channel;
       this.#mounts.set(request.mount, { request, view, channel });
+    });
+  }
+
+  /** Resolves when the other daemons have told their kernels of what was committed; undefined when there are none. */
+  #tellPeers(): Promise<void> | undefined {
+    if (this.#peers === 0) return undefined;
+    const telling = ++this.#lastTelling;
+    return new Promise((resolve) => {
+      this.#telling.set(telling, resolve);
+      this.#send({ kind: 'tellPeers', telling });
     });
   }
 
@@ -148,10 +174,10 @@ class Server {
 
   #tickTrees(): void {
     const unsaved = this.#services.knowledge.takeUnsaved();
-    const trees = [...this.#trees.values()].filter((tree) => tree.hasUnsavedTimes);
+    const trees = [...this.#trees.values()].filter((tree) => tree.isUntidy);
     if (unsaved.length === 0 && trees.length === 0) return;
     this.#store.write(() => {
-      for (const tree of trees) tree.saveTimes();
+      for (const tree of trees) tree.tidy();
       for (const { session, name, tree, path, known } of unsaved) {
         const row = this.#store.sessionRow({ key: session, name });
         this.#store.saveServed(row, tree, path, known.content, known.wrote ?? null);

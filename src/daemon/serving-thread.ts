@@ -13,12 +13,18 @@ export class ServingThread {
 
   /**
    * @param ended told of mounts that the kernel ended
+   * @param tellPeers has the other daemons of the store apply what was committed
    * @param died told when the thread is gone; its mounts are dead then
    */
-  constructor(data: ServerData, ended: (mount: number) => void, died: (error: Error) => void) {
+  constructor(data: ServerData, ended: (mount: number) => void, tellPeers: () => Promise<void>, died: (error: Error) => void) {
     this.#worker = new Worker(new URL('./server.js', import.meta.url), { workerData: data });
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'ended') return ended(message.mount);
+      if (message.kind === 'tellPeers') {
+        const { telling } = message;
+        tellPeers().then(() => this.#ask({ kind: 'peersTold', telling }));
+        return;
+      }
       const waiting = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);
       if (message.error !== undefined) waiting?.reject(new Error(message.error));
@@ -47,8 +53,16 @@ export class ServingThread {
     await this.#ask({ kind: 'catchUp' });
   }
 
+  held(): Promise<readonly number[]> {
+    return this.#ask({ kind: 'held' }) as Promise<readonly number[]>;
+  }
+
   usage(): Promise<readonly MountUsage[]> {
     return this.#ask({ kind: 'usage' }) as Promise<readonly MountUsage[]>;
+  }
+
+  async setPeers(count: number): Promise<void> {
+    await this.#ask({ kind: 'peers', count });
   }
 
   async stop(): Promise<void> {

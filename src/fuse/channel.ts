@@ -10,8 +10,6 @@ import type { Operations } from './operations.js';
 import type { DataReply } from './reply.js';
 import { WireReader } from './wire-reader.js';
 
-/** How long, in µs, to look for the next request before going back to sleep. */
-const SPIN = 30;
 /** How many requests one wake-up serves before the event loop gets its turn. */
 const BATCH = 256;
 /** Room for one READDIRPLUS answer: the kernel asks for at most 256 pages at a time. */
@@ -34,6 +32,7 @@ export class Channel {
   readonly #dispatcher: Dispatcher;
   readonly #waiting = new Set<Promise<unknown>>();
   #channel: NativeChannel | undefined;
+  #ready = false;
 
   constructor(native: Native, fd: number, owner: Owner, operations: Operations, events: ChannelEvents) {
     this.#native = native;
@@ -74,18 +73,15 @@ export class Channel {
   }
 
   #drain(): void {
-    let spin = 0;
     for (let served = 0; served < BATCH && this.#channel; served++) {
-      const length = this.#native.receive(this.#fd, this.#requests, spin);
+      const length = this.#native.receive(this.#fd, this.#requests);
       if (length === 0) return;
       if (length < 0) {
         if (length !== -errno.ENODEV) log('error', 'cannot read /dev/fuse', { errno: -length });
-        this.close();
-        this.#events.ended();
+        this.#end();
         return;
       }
       this.#serve(length);
-      spin = SPIN;
     }
   }
 
@@ -100,12 +96,20 @@ export class Channel {
         encodeInit(out, connection);
         out.finish(request.uniqueLow, request.uniqueHigh, 0);
         this.#send(out);
+        this.#ready = true;
         this.#events.ready(connection);
       } else dispatch(this.#dispatcher, request);
     } catch (error) {
       log('error', 'request not understood', { error: describeError(error) });
       this.#refuse(length);
+      // A kernel that speaks another protocol never says anything else: whoever waits for it must be told.
+      if (!this.#ready) this.#end();
     }
+  }
+
+  #end(): void {
+    this.close();
+    this.#events.ended();
   }
 
   /** Answers EIO to a request whose header, at least, can be read. */

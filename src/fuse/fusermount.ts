@@ -4,13 +4,17 @@ import type { Native } from './native.js';
 
 /** Options of every mount: nobody but its owner may enter, and nothing in it can be run or is a device (spec §3.4). */
 const MOUNT_OPTIONS = 'rw,nosuid,nodev,noexec,fsname=mend,subtype=mend';
-const NO_FUSERMOUNT = 'fusermount3 is not installed: install the package fuse3 ("apt install fuse3" on Debian)';
+export const NO_FUSERMOUNT = 'fusermount3 is not installed: install the package fuse3 ("apt install fuse3" on Debian)';
+
+export const FUSE_CLOSED = '/dev/fuse is closed to you: have an administrator run "chmod 0666 /dev/fuse"';
+export const FUSE_MISSING = 'there is no FUSE here: load it with "modprobe fuse" as root, or let the container have /dev/fuse';
+export const FUSE_FORBIDDEN = 'FUSE mounts are not permitted here: allow the container or sandbox to mount FUSE';
 
 /** What fusermount3 says in its own words, and what to tell a person. */
 const explanations: readonly (readonly [pattern: RegExp, sentence: string])[] = [
-  [/\/dev\/fuse: Permission denied/, '/dev/fuse is closed to you: have an administrator run "chmod 0666 /dev/fuse"'],
-  [/device not found|\/dev\/fuse: No such/, 'this kernel has no FUSE: load it with "modprobe fuse" as root'],
-  [/Operation not permitted/, 'FUSE mounts are not permitted here: allow the container or sandbox to mount FUSE'],
+  [/\/dev\/fuse: Permission denied/, FUSE_CLOSED],
+  [/device not found|\/dev\/fuse: No such/, FUSE_MISSING],
+  [/Operation not permitted/, FUSE_FORBIDDEN],
   [/too many FUSE filesystems/, 'you have as many FUSE mounts as mount_max in /etc/fuse.conf allows: unmount one'],
 ];
 

@@ -44,6 +44,7 @@ export function readFolder(
     }
   };
   const visitEntry = (path: string, depth: number): void => {
+    let file: { bytes: Buffer; mtime: number } | undefined;
     try {
       const stat = lstatSync(`${folder}/${path}`);
       if (stat.isDirectory()) visit(path, depth + 1);
@@ -51,14 +52,15 @@ export function readFolder(
       else if (!stat.isFile()) skipped.push({ path, reason: 'is not a regular file' });
       else if (stat.size > fileBytes) skipped.push({ path, reason: `is larger than ${fileBytes} bytes` });
       else {
-        const file = readWhole(`${folder}/${path}`, fileBytes);
-        if (file) found({ path, ...file });
-        else skipped.push({ path, reason: 'changed while it was read' });
+        file = readWhole(`${folder}/${path}`, fileBytes);
+        if (!file) skipped.push({ path, reason: 'changed while it was read' });
       }
     } catch (error) {
       if (!isSystemError(error)) throw error;
       skipped.push({ path, reason: `cannot be read (${error.code})` });
     }
+    // Outside the handler: a store that fails is no fault of the file.
+    if (file) found({ path, ...file });
   };
   visit('', 1);
   return skipped;

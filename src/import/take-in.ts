@@ -1,3 +1,4 @@
+import { isSystemError } from '../errors.js';
 import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
 import { MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
@@ -22,16 +23,27 @@ export function takeIn(store: Store, tree: TreeRow, folder: string, isLocal: (pa
   const files: { path: string; outcome: Outcome }[] = [];
   const skipped: Skipped[] = [];
   const unread = readFolder(folder, isLocal, limits.fileBytes, (file) => {
-    const outcome = store.write(() => takeInFile(store, tree, memory, folder, file, limits));
+    const outcome = unlessInTheWay(() => store.write(() => takeInFile(store, tree, memory, folder, file, limits)));
     if (typeof outcome === 'string') files.push({ path: file.path, outcome });
     else skipped.push({ path: file.path, reason: outcome.reason });
   });
   return { files, skipped: [...skipped, ...unread] };
 }
 
+/** Turns the errors of a path that memory has in another kind into a reason to skip the file. */
+function unlessInTheWay<T>(work: () => T): T | { reason: string } {
+  try {
+    return work();
+  } catch (error) {
+    if (isSystemError(error, 'EISDIR')) return { reason: 'is a folder in memory' };
+    if (isSystemError(error, 'ENOTDIR')) return { reason: 'lies in a folder that is a file in memory' };
+    throw error;
+  }
+}
+
 function takeInFile(store: Store, tree: TreeRow, memory: MemoryFiles, folder: string, file: FoundFile, limits: Limits): Outcome | { reason: string } {
   const { path, bytes, mtime } = file;
-  const base = store.bases.of(store.machine, folder, tree.id).get(path);
+  const base = store.bases.get(store.machine, folder, tree.id, path);
   const head = memory.find(path);
   const sent = store.putContent(bytes);
   const settle = (outcome: Outcome, stored: number): Outcome => {

@@ -1,5 +1,15 @@
-import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { isSystemError } from '../errors.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
@@ -15,64 +25,93 @@ export interface WrittenBack {
 
 /**
  * Writes the heads of a tree into the plain folder under a mount that was taken off (spec §3.3): each file through a
- * temporary and a rename, with the mode it had. What was removed from memory is removed from the folder, unless
- * something else changed it there since.
+ * temporary and a rename, with the mode it had. What was removed from memory is removed from the folder. What
+ * something else changed or put there since the last exchange stays: the next mount takes it in.
  */
 export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenBack {
   const heads = new MemoryFiles(store, tree).list();
+  const bases = store.bases.of(store.machine, folder, tree.id);
   const skipped: Skipped[] = [];
   let written = 0;
-  const attempt = (path: string, work: () => void): void => {
+  let removed = 0;
+  /** @param work answers why nothing was done, or undefined */
+  const attempt = (path: string, work: () => string | undefined): void => {
+    let reason: string | undefined;
     try {
-      work();
+      reason = work();
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      skipped.push({ path, reason: `cannot be written (${error.code})` });
+      reason = `cannot be written (${error.code})`;
     }
+    if (reason !== undefined) skipped.push({ path, reason });
   };
   for (const head of heads) {
     attempt(head.path, () => {
-      if (writeHead(store, folder, head)) written++;
+      const result = writeHead(store, folder, head, bases.get(head.path)?.sent);
+      if (typeof result === 'string') return result;
+      if (result) written++;
       const base = { path: head.path, sent: head.content, stored: head.content };
       store.write(() => store.bases.put(store.machine, folder, tree.id, base));
+      return undefined;
     });
   }
   const kept = new Set(heads.map((head) => head.path));
-  let removed = 0;
-  for (const [path, base] of store.bases.of(store.machine, folder, tree.id)) {
+  for (const [path, base] of bases) {
     if (kept.has(path)) continue;
     attempt(path, () => {
-      const there = readPlain(`${folder}/${path}`);
-      if (there && !there.bytes.equals(store.content(base.sent))) return;
+      const file = `${folder}/${path}`;
+      const there = reach(folder, path, false) === 'reached' ? lstatSync(file, { throwIfNoEntry: false }) : undefined;
+      if (there && !holds(file, there, store.content(base.sent))) return undefined;
       if (there) {
-        unlinkSync(`${folder}/${path}`);
+        unlinkSync(file);
         removed++;
       }
       store.write(() => store.bases.delete(store.machine, folder, tree.id, path));
+      return undefined;
     });
   }
   return { written, removed, skipped };
 }
 
-/** Content and mode of a regular file; undefined when there is none. */
-function readPlain(file: string): { bytes: Buffer; mode: number } | undefined {
-  const stat = lstatSync(file, { throwIfNoEntry: false });
-  return stat?.isFile() ? { bytes: readFileSync(file), mode: stat.mode & 0o7777 } : undefined;
+/**
+ * Walks to the folder that a path lies in, and makes it when asked to. Never through a link, which would lead out.
+ * A missing folder is not an error unless it should have been made.
+ */
+function reach(folder: string, path: string, make: boolean): 'reached' | 'missing' | 'blocked' {
+  let at = folder;
+  for (const name of ['', ...path.split('/').slice(0, -1)]) {
+    if (name !== '') at = `${at}/${name}`;
+    const stat = lstatSync(at, { throwIfNoEntry: false });
+    if (stat && !stat.isDirectory()) return 'blocked';
+    if (!stat && !make) return 'missing';
+    if (!stat) mkdirSync(at, { recursive: at === folder, mode: 0o700 });
+  }
+  return 'reached';
 }
 
-function writeHead(store: Store, folder: string, head: MemoryFile): boolean {
+function holds(file: string, stat: Stats, bytes: Buffer): boolean {
+  return stat.isFile() && stat.size === bytes.length && readFileSync(file).equals(bytes);
+}
+
+/**
+ * Returns true when the file was written, false when it was there already, and why not when something is in the way.
+ * @param sent the content that was last exchanged for it
+ */
+function writeHead(store: Store, folder: string, head: MemoryFile, sent: number | undefined): boolean | string {
+  if (reach(folder, head.path, true) === 'blocked') return 'lies in a folder that is a link or a file on this machine';
   const file = `${folder}/${head.path}`;
   const bytes = store.content(head.content);
-  const there = readPlain(file);
+  const there = lstatSync(file, { throwIfNoEntry: false });
+  if (there && !there.isFile()) return 'is not a regular file on this machine';
+  if (there && holds(file, there, bytes)) return false;
+  if (there && (sent === undefined || !holds(file, there, store.content(sent)))) {
+    return 'was changed on this machine meanwhile; the next mount takes it in';
+  }
   const time = head.row.mtime / 1e6;
-  if (there?.bytes.equals(bytes)) return false;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  // A link in place of a sub-folder would lead the write out of the folder.
-  if (realpathSync(dirname(file)) !== resolve(dirname(file))) throw Object.assign(new Error('leads out'), { code: 'ELOOP' });
   const temporary = `${file}.tmp.${process.pid}.${Date.now().toString(16)}`;
   try {
     writeFileSync(temporary, bytes, { mode: 0o600, flag: 'wx' });
-    if (there) chmodSync(temporary, there.mode);
+    if (there) chmodSync(temporary, there.mode & 0o7777);
     utimesSync(temporary, time, time);
     renameSync(temporary, file);
   } finally {

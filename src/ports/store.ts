@@ -10,7 +10,7 @@ export interface NodeRow {
   readonly parent: number | null;
   readonly name: string | null;
   readonly kind: 'file' | 'directory';
-  /** The head; null for folders, local files, and files never closed yet. */
+  /** The head, or the bytes of a local file that was written in one go; null for folders, other local files, and files never closed yet. */
   readonly content: number | null;
   readonly size: number;
   readonly mtime: number;
@@ -36,6 +36,8 @@ export interface DraftRow {
   readonly path: string;
   readonly session: number;
   readonly base: number | null;
+  /** The content that the writes start from in place of the base: the bytes of a first, whole write. */
+  readonly first: number | null;
 }
 
 /** What the file system asks of the store. Everything is synchronous but `flushed`. */
@@ -76,6 +78,8 @@ export interface TreeStore {
   insertDraft(row: DraftRow): void;
   /** Appends write number `index` of a draft; `bytes` null truncates to `position`. */
   appendDraft(draft: number, index: number, position: number, bytes: Buffer | null): void;
+  /** Has a draft start from other bytes, without the writes it had. */
+  restartDraft(draft: number, first: number): void;
   deleteDraft(draft: number): void;
 
   readLocal(node: number, position: number, length: number, size: number): Buffer;

@@ -1,10 +1,12 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import { MendError } from '../errors.js';
 
 /** Bytes of contents kept in memory. */
 const CACHE_BYTES = 64 * 1024 * 1024;
+/** Rows deleted in one go, so that nobody waits long for it. */
+const SWEPT = 200;
 
 /** Immutable bytes, one row for each SHA-256. */
 export class ContentTable {
@@ -21,11 +23,13 @@ export class ContentTable {
     this.#load = db.prepare<[number], Buffer>('SELECT bytes FROM content WHERE id = ?').pluck();
     this.#insert = db.prepare('INSERT INTO content (id, size, sha256, bytes) VALUES (?, ?, ?, ?)');
     this.#sweep = db.prepare(
-      `DELETE FROM content WHERE id <= ? AND id NOT IN (
-         SELECT content FROM node WHERE content IS NOT NULL UNION SELECT content FROM version
-         UNION SELECT base FROM draft WHERE base IS NOT NULL
-         UNION SELECT content FROM served WHERE content IS NOT NULL UNION SELECT wrote FROM served WHERE wrote IS NOT NULL
-         UNION SELECT sent FROM import_base UNION SELECT stored FROM import_base)`,
+      `DELETE FROM content WHERE id IN (
+         SELECT id FROM content WHERE id NOT IN (
+           SELECT content FROM node WHERE content IS NOT NULL UNION SELECT content FROM version
+           UNION SELECT base FROM draft WHERE base IS NOT NULL UNION SELECT first FROM draft WHERE first IS NOT NULL
+           UNION SELECT content FROM served WHERE content IS NOT NULL UNION SELECT wrote FROM served WHERE wrote IS NOT NULL
+           UNION SELECT sent FROM import_base UNION SELECT stored FROM import_base
+           UNION SELECT value FROM json_each(?)) LIMIT ${SWEPT})`,
     );
   }
 
@@ -41,7 +45,7 @@ export class ContentTable {
 
   /** Stores a copy of `bytes`, or finds the row that has them. */
   put(bytes: Buffer): number {
-    const sha256 = createHash('sha256').update(bytes).digest();
+    const sha256 = hash('sha256', bytes, 'buffer');
     const known = this.#find.get(sha256);
     if (known !== undefined) return known;
     const id = this.#newId();
@@ -56,8 +60,11 @@ export class ContentTable {
     this.#cache.clear();
   }
 
-  /** Deletes the contents up to an id that nothing points to. */
-  sweep(upTo: number): number {
-    return this.#sweep.run(upTo).changes;
+  /**
+   * Deletes contents that nothing points to, a limited number at a time; returns how many.
+   * @param held contents that open files show
+   */
+  sweep(held: readonly number[]): number {
+    return this.#sweep.run(JSON.stringify(held)).changes;
   }
 }

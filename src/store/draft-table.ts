@@ -10,6 +10,7 @@ export class DraftTable {
   readonly #insert;
   readonly #append;
   readonly #delete;
+  readonly #restart;
   readonly #deleteWrites;
   readonly #owners;
   readonly #byOwner;
@@ -18,13 +19,14 @@ export class DraftTable {
   /** @param owner names the daemon that serves the drafts made through this connection */
   constructor(db: Database.Database, owner: string) {
     this.#owner = owner;
-    this.#insert = db.prepare('INSERT INTO draft (id, owner, tree, node, path, session, base) VALUES (?, ?, ?, ?, ?, ?, ?)');
+    this.#insert = db.prepare('INSERT INTO draft (id, owner, tree, node, path, session, base, first) VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
     this.#append = db.prepare('INSERT INTO draft_write (id, position, bytes) VALUES (?, ?, ?)');
+    this.#restart = db.prepare('UPDATE draft SET first = ? WHERE id = ?');
     this.#delete = db.prepare('DELETE FROM draft WHERE id = ?');
     this.#deleteWrites = db.prepare('DELETE FROM draft_write WHERE id >= ? AND id < ?');
     this.#owners = db.prepare<[], string>('SELECT DISTINCT owner FROM draft').pluck();
     this.#byOwner = db.prepare<[string], DraftRow>(
-      'SELECT id, tree, node, path, session, base FROM draft WHERE owner = ? ORDER BY id',
+      'SELECT id, tree, node, path, session, base, first FROM draft WHERE owner = ? ORDER BY id',
     );
     this.#writes = db.prepare<[number, number], { position: number; bytes: Buffer | null }>(
       'SELECT position, bytes FROM draft_write WHERE id >= ? AND id < ? ORDER BY id',
@@ -32,11 +34,16 @@ export class DraftTable {
   }
 
   insert(row: DraftRow): void {
-    this.#insert.run(row.id, this.#owner, row.tree, row.node, row.path, row.session, row.base);
+    this.#insert.run(row.id, this.#owner, row.tree, row.node, row.path, row.session, row.base, row.first);
   }
 
   append(draft: number, index: number, position: number, bytes: Buffer | null): void {
     this.#append.run(draft * SHIFT + index, position, bytes);
+  }
+
+  restart(draft: number, first: number): void {
+    this.#restart.run(first, draft);
+    this.deleteWrites(draft);
   }
 
   delete(draft: number): void {
@@ -56,7 +63,7 @@ export class DraftTable {
     return this.#byOwner.all(owner);
   }
 
-  /** Plays a draft's writes over the content it started from. */
+  /** Plays a draft's writes over the bytes they start from. */
   replay(draft: number, base: Buffer): Buffer {
     let bytes = Buffer.from(base);
     for (const write of this.#writes.all(draft * SHIFT, (draft + 1) * SHIFT)) {

@@ -12,12 +12,16 @@ export interface ImportBase {
 /** Remembers the last exchange with each folder of each machine. */
 export class ImportBases {
   readonly #all;
+  readonly #get;
   readonly #put;
   readonly #delete;
 
   constructor(db: Database.Database) {
     this.#all = db.prepare<[number, string, number], ImportBase>(
       'SELECT path, sent, stored FROM import_base WHERE machine = ? AND folder = ? AND tree = ?',
+    );
+    this.#get = db.prepare<[number, string, number, string], ImportBase>(
+      'SELECT path, sent, stored FROM import_base WHERE machine = ? AND folder = ? AND tree = ? AND path = ?',
     );
     this.#put = db.prepare(
       `INSERT INTO import_base (machine, folder, tree, path, sent, stored) VALUES (?, ?, ?, ?, ?, ?)
@@ -28,6 +32,10 @@ export class ImportBases {
 
   of(machine: number, folder: string, tree: number): Map<string, ImportBase> {
     return new Map(this.#all.all(machine, folder, tree).map((row) => [row.path, row]));
+  }
+
+  get(machine: number, folder: string, tree: number, path: string): ImportBase | undefined {
+    return this.#get.get(machine, folder, tree, path);
   }
 
   put(machine: number, folder: string, tree: number, base: ImportBase): void {

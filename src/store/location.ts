@@ -1,7 +1,7 @@
 import { lstatSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import { usageError } from '../errors.js';
+import { isSystemError, MendError, usageError } from '../errors.js';
 
 /** Folder that an administrator makes for a user's store: `/var/lib/mend/<uid>`. */
 const SYSTEM_FOLDER = '/var/lib/mend';
@@ -27,7 +27,25 @@ export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
   return join(base, 'mend', String(uid));
 }
 
-/** True when the folder holds a store already. */
+/** True when the folder holds a store already; see `storeFolderExists` for what it refuses. */
 export function storeExists(folder: string): boolean {
-  return lstatSync(join(folder, STORE_FILE), { throwIfNoEntry: false }) !== undefined;
+  return storeFolderExists(folder) && lstatSync(join(folder, STORE_FILE), { throwIfNoEntry: false }) !== undefined;
+}
+
+/**
+ * True when the store's folder is there.
+ * @throws {MendError} when it is something else than a folder of this user, or cannot be reached.
+ */
+export function storeFolderExists(folder: string): boolean {
+  const elsewhere = 'set MEND_STORE_DIR to a folder of yours';
+  try {
+    const stat = lstatSync(folder, { throwIfNoEntry: false });
+    if (!stat) return false;
+    if (!stat.isDirectory()) throw new MendError(`the store folder ${folder} is not a folder: move it away or ${elsewhere}`);
+    if (stat.uid === process.getuid?.()) return true;
+    throw new MendError(`the store folder ${folder} belongs to user ${stat.uid}, not to you: ${elsewhere}`);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new MendError(`the store folder ${folder} cannot be reached (${error.code}): ${elsewhere}`, { cause: error });
+  }
 }

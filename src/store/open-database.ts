@@ -1,8 +1,8 @@
-import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isSystemError, MendError } from '../errors.js';
-import { STORE_FILE, storeExists } from './location.js';
+import { STORE_FILE, storeExists, storeFolderExists } from './location.js';
 import { migrate, refuseForeign } from './migrate.js';
 
 /** How long, in ms, a statement waits for another process that holds the store. */
@@ -26,6 +26,12 @@ export function openDatabase(folder: string, options: OpenOptions): Database.Dat
   prepareFile(file, options.create);
   let db: Database.Database | undefined;
   try {
+    // Closing a connection that may write moves a log that was left behind into the file: look without one first.
+    if (existsSync(`${file}-wal`)) {
+      db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT });
+      refuseForeign(db, file);
+      db.close();
+    }
     db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT });
     refuseForeign(db, file);
     db.pragma('journal_mode = WAL');
@@ -44,9 +50,7 @@ export function openDatabase(folder: string, options: OpenOptions): Database.Dat
 }
 
 function prepareFolder(folder: string, create: boolean): void {
-  const uid = process.getuid?.();
-  let stat = lstatSync(folder, { throwIfNoEntry: false });
-  if (!stat) {
+  if (!storeFolderExists(folder)) {
     if (!create) throw noStore(folder);
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -55,15 +59,12 @@ function prepareFolder(folder: string, create: boolean): void {
         cause: error,
       });
     }
-    stat = lstatSync(folder);
   }
-  if (!stat.isDirectory()) throw new MendError(`the store folder ${folder} is not a folder: move it away or set MEND_STORE_DIR`);
-  if (stat.uid !== uid) {
-    throw new MendError(`the store folder ${folder} belongs to user ${stat.uid}, not to you: set MEND_STORE_DIR to a folder of yours`);
+  if ((lstatSync(folder).mode & 0o077) === 0) return;
+  if (readdirSync(folder).length > 0) {
+    throw new MendError(`others may enter the store folder ${folder}: run "chmod 700 ${folder}"`);
   }
-  if ((stat.mode & 0o077) === 0) return;
-  if (readdirSync(folder).length === 0) chmodSync(folder, 0o700);
-  else throw new MendError(`others may enter the store folder ${folder}: run "chmod 700 ${folder}"`);
+  if (create) chmodSync(folder, 0o700);
 }
 
 function prepareFile(file: string, create: boolean): void {

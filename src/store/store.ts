@@ -183,6 +183,10 @@ export class Store implements TreeStore {
     this.drafts.append(draft, index, position, bytes);
   }
 
+  restartDraft(draft: number, first: number): void {
+    this.drafts.restart(draft, first);
+  }
+
   deleteDraft(draft: number): void {
     this.drafts.delete(draft);
   }

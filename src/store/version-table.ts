@@ -36,9 +36,11 @@ export class VersionTable {
 
   constructor(db: Database.Database) {
     this.#last = db.prepare<[number, string], number>('SELECT max(number) FROM version WHERE tree = ? AND path = ?').pluck();
-    this.#insert = db.prepare(
-      'INSERT INTO version (tree, path, number, content, kind, at, session, machine) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    );
+    this.#insert = db.prepare<[NewVersion & { at: number; machine: number }], number>(
+      `INSERT INTO version (tree, path, number, content, kind, at, session, machine)
+       VALUES (@tree, @path, (SELECT coalesce(max(number), 0) + 1 FROM version WHERE tree = @tree AND path = @path),
+         @content, @kind, @at, @session, @machine) RETURNING number`,
+    ).pluck();
     this.#prune = db.prepare(
       `DELETE FROM version WHERE tree = ? AND path = ? AND number <=
          (SELECT number FROM version WHERE tree = ? AND path = ? ORDER BY number DESC LIMIT 1 OFFSET ${VERSIONS_KEPT + 1})`,
@@ -55,9 +57,8 @@ export class VersionTable {
   }
 
   add(version: NewVersion, machine: number, at: number): void {
-    const number = this.lastNumber(version.tree, version.path) + 1;
-    const { tree, path, content, kind, session } = version;
-    this.#insert.run(tree, path, number, content, kind, at, session, machine);
+    const { tree, path } = version;
+    const number = this.#insert.get({ ...version, at, machine }) ?? 0;
     if (number > VERSIONS_KEPT + 1) this.#prune.run(tree, path, tree, path);
   }
 

@@ -90,6 +90,14 @@ export class HandleTable {
     for (const [serial, handle] of this.#open) if (handle.node === node) this.#open.set(serial, replace(handle));
   }
 
+  /** Contents that open files show. */
+  contents(): number[] {
+    return [...this.#open.values()].flatMap((handle) => {
+      const content = handle.kind === 'read' ? handle.content : handle.kind === 'write' ? handle.snapshot : null;
+      return content === null ? [] : [content];
+    });
+  }
+
   values(): IterableIterator<Handle> {
     return this.#open.values();
   }

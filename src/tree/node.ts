@@ -67,7 +67,7 @@ export class DirectoryNode extends Entry {
 /** A file: its head, and what is going on with it. */
 export class FileNode extends Entry {
   readonly kind = 'file';
-  /** The head; null for local files and for files never closed yet. */
+  /** The head; null for files never closed yet. A local file that was written in one go has its bytes here too. */
   content: number | null;
   size: number;
   /** Newest modification time of the head that anybody was told; the next content gets a later one. */

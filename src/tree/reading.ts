@@ -1,4 +1,5 @@
 import { decodeFh, type Fh, type Handle } from './handles.js';
+import { readLocal } from './local-files.js';
 import type { FileNode } from './node.js';
 import type { Caller, View } from './view.js';
 import { contentOf } from './writing.js';
@@ -14,7 +15,7 @@ export interface Slice {
 export function read(view: View, caller: Caller, node: FileNode, fh: Fh, offset: number, size: number): Slice {
   const handle = view.handles.get(fh);
   if (handle?.kind === 'local' || (!handle && node.isLocal)) {
-    const data = view.tree.services.store.readLocal(node.id, offset, size, node.size);
+    const data = readLocal(view, node, offset, size);
     return { data, start: 0, length: data.length };
   }
   const data = bytesOf(view, caller, node, handle, fh);

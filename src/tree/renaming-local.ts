@@ -6,9 +6,10 @@ import { type FileNode, pathOf } from './node.js';
 import { type Move, relink, timeAfter } from './moving.js';
 import { keepAside, saveDraft, setHead, type Told } from './saving.js';
 import type { View } from './view.js';
-import { contentOf, draftOf } from './writing.js';
+import { draftOf } from './writing.js';
 
 const { errno } = constants;
+const EMPTY = Buffer.alloc(0);
 
 /** A rename of a file out of, or into, what is local: a temporary file that becomes memory, or memory put aside by an editor. */
 export function renameAcrossLocal(view: View, move: Move & { node: FileNode }): Told | number {
@@ -27,23 +28,24 @@ function becomeMemory(view: View, { node, from, to, name, session, ...move }: Mo
     return refused;
   }
   const now = clock();
-  const bytes = localBytes(view, node);
+  const { size } = node;
+  const bytes = node.content === null ? localBytes(view, node) : EMPTY;
   const mtime = timeAfter(node, target, now);
   const before = target?.content ?? null;
   const content = store.write(() => {
-    const id = store.putContent(bytes);
+    const id = node.content ?? store.putContent(bytes);
     if (target) {
       store.updateNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
     }
-    const own = { mount: 0, parent: to.id, name, content: id, size: bytes.length };
+    const own = { mount: 0, parent: to.id, name, content: id, size };
     const row: NodeRow = { ...node.row(), ...own, mtime: id === before && target ? target.mtime : mtime, ctime: now };
     const shown = Math.max(node.shown, target?.shown ?? 0, row.mtime);
     if (id === before) {
       store.updateNode({ ...row, shown });
       store.recordChange(tree.id, node.id);
     } else store.saveHead({ ...row, shown }, path, 'saved', store.sessionRow(session));
-    store.deleteLocal(node.id);
+    if (node.content === null) store.deleteLocal(node.id);
     return id;
   });
   if (target) {
@@ -60,7 +62,7 @@ function becomeMemory(view: View, { node, from, to, name, session, ...move }: Mo
   node.removedBy = undefined;
   relink(view, node, from, to, name, now);
   node.size = 0;
-  setHead(view, node, content, bytes.length, content === before && target ? target.mtime : mtime, session);
+  setHead(view, node, content, size, content === before && target ? target.mtime : mtime, session);
   tree.quota.addFile(1, 0);
   view.handles.replaceAll(node, (handle) => asWriteHandle(view, node, handle, content, session));
   knowledge.wrote(session, tree.id, path, content);
@@ -90,12 +92,11 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   const path = pathOf(node);
   const oldName = node.name;
   const now = clock();
-  const bytes = contentOf(view, node.content);
+  const { content } = node;
   store.write(() => {
     if (target) store.updateNode({ ...target.row(), parent: null, name: null });
     store.removeHead(node.row(), path, store.sessionRow(session));
-    store.updateNode({ ...node.row(), mount: view.mount, parent: to.id, name, content: null, ctime: now });
-    store.writeLocal(node.id, 0, bytes);
+    store.updateNode({ ...node.row(), mount: view.mount, parent: to.id, name, ctime: now });
   });
   if (target) view.detach(target, null);
   const { size, lookups } = node;
@@ -104,7 +105,7 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   node.lookups = lookups;
   tree.quota.addFile(-1, -size);
   node.mount = view.mount;
-  node.content = null;
+  node.content = content;
   node.drafts = undefined;
   node.removedBy = undefined;
   relink(view, node, from, to, name, now);

@@ -14,6 +14,8 @@ export interface TreeServices {
   readonly processes: Processes;
   readonly sessions: SessionFinder;
   readonly knowledge: Knowledge;
+  /** Has the other processes that serve this store tell their kernels of what was committed; undefined when there are none. */
+  tellPeers(): Promise<void> | undefined;
 }
 
 /** What kernels have to be told of a change they did not make themselves. */
@@ -30,6 +32,8 @@ export class Tree {
   readonly root: DirectoryNode;
   readonly nodes = new Map<number, TreeNode>();
   readonly views = new Set<View>();
+  /** Removed nodes that no kernel knows any more; their rows go with the next background work. */
+  readonly forgotten: { readonly id: number; readonly local: boolean }[] = [];
   #announced: Promise<unknown> = Promise.resolve();
 
   constructor(id: number, services: TreeServices, quota: Quota) {
@@ -89,19 +93,32 @@ export class Tree {
     return node;
   }
 
-  /** Tells every kernel but the one of `origin`; undefined when there is nobody to tell. */
+  /** Tells every kernel but the one of `origin` of a change made here; undefined when there is nobody to tell. */
   announce(news: Announcement, origin: View | null): Promise<unknown> | undefined {
-    const told: Promise<void>[] = [];
-    for (const view of this.views) if (view !== origin) told.push(view.kernel.forget(news));
+    const told = this.#tellKernels(news, origin);
+    const peers = this.services.tellPeers();
+    if (peers) told.push(peers);
     return told.length === 0 ? undefined : Promise.all(told);
   }
 
-  get hasUnsavedTimes(): boolean {
-    return this.#changedDirectories().length > 0;
+  #tellKernels(news: Announcement, origin: View | null): Promise<void>[] {
+    const told: Promise<void>[] = [];
+    for (const view of this.views) if (view !== origin) told.push(view.kernel.forget(news));
+    return told;
   }
 
-  /** Stores the times of folders whose names changed; for use in a transaction. */
-  saveTimes(): void {
+  /** True while there is something for `tidy` to do. */
+  get isUntidy(): boolean {
+    return this.forgotten.length > 0 || this.#changedDirectories().length > 0;
+  }
+
+  /** Stores the times of folders whose names changed, and drops rows that nobody needs; for use in a transaction. */
+  tidy(): void {
+    const { store } = this.services;
+    for (const { id, local } of this.forgotten.splice(0)) {
+      store.deleteNode(id);
+      if (local) store.deleteLocal(id);
+    }
     for (const directory of this.#changedDirectories()) {
       this.services.store.updateNode(directory.row());
       directory.timesChanged = false;
@@ -137,8 +154,8 @@ export class Tree {
     }
     if (names.length === 0) return;
     this.quota.refresh();
-    const told = this.announce({ attributes: [...new Set(attributes)], names }, null);
-    if (told) this.#announced = Promise.all([this.#announced, told]);
+    const told = this.#tellKernels({ attributes: [...new Set(attributes)], names }, null);
+    if (told.length > 0) this.#announced = Promise.all([this.#announced, ...told]);
   }
 
   #link(row: NodeRow): TreeNode | undefined {

@@ -158,11 +158,7 @@ export class View {
     if (node.lookups > 0 || node.parent || node === this.tree.root) return;
     this.tree.nodes.delete(id);
     this.#locals.delete(id);
-    const { store } = this.tree.services;
-    store.write(() => {
-      store.deleteNode(id);
-      if (node.isLocal) store.deleteLocal(id);
-    });
+    this.tree.forgotten.push({ id, local: node.isLocal });
   }
 
   /** Leaves the tree: the mount is gone. */

@@ -78,17 +78,31 @@ function storeChange(view: View, draft: Draft, change: Change): void {
   if (!draft.stored) {
     const { id, node, session, base } = draft;
     const path = node.parent ? pathOf(node) : node.removedFrom;
-    store.insertDraft({ id, tree: view.tree.id, node: node.id, path, session: store.sessionRow(session), base });
-    // Rows start from the base: what the draft holds beyond it goes in first.
-    if (draft.size > 0 && base === null) store.appendDraft(id, draft.writes++, 0, Buffer.from(draft.bytes));
-    else if (base !== null && !draft.bytes.equals(contentOf(view, base))) {
-      store.appendDraft(id, draft.writes++, 0, null);
-      store.appendDraft(id, draft.writes++, 0, Buffer.from(draft.bytes));
-    }
+    const first = startOf(view, draft, change);
+    store.insertDraft({ id, tree: view.tree.id, node: node.id, path, session: store.sessionRow(session), base, first });
     draft.stored = true;
+    if (first !== null && isWhole(draft, change)) return;
+  } else if ('data' in change && isWhole(draft, change)) {
+    store.restartDraft(draft.id, store.putContent(change.data));
+    draft.writes = 0;
+    return;
   }
   if ('data' in change) store.appendDraft(draft.id, draft.writes++, change.position, change.data);
   else store.appendDraft(draft.id, draft.writes++, change.length, null);
+}
+
+/** A change that leaves nothing of what was there before. */
+function isWhole(draft: Draft, change: Change): boolean {
+  return 'data' in change ? change.position === 0 && change.data.length >= draft.size : change.length === 0;
+}
+
+/** The content that a draft's rows start from when that is not its base. */
+function startOf(view: View, draft: Draft, change: Change): number | null {
+  const { store } = view.tree.services;
+  if ('data' in change && isWhole(draft, change)) return store.putContent(change.data);
+  const bytes = isWhole(draft, change) ? EMPTY : draft.bytes;
+  if (bytes.equals(contentOf(view, draft.base))) return null;
+  return store.putContent(bytes);
 }
 
 /** Writes through a handle; `append` puts the bytes at the end, wherever the kernel thinks that is. */

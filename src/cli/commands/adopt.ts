@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Command } from 'commander';
-import { mountTable } from '../../daemon/mount-point.js';
-import { memoryHarnesses, harnesses } from '../../harness/registry.js';
+import { MOUNT_TYPE, mountTable, realPath } from '../../daemon/mount-point.js';
+import { harnesses, memoryHarnesses } from '../../harness/registry.js';
 import { readFolder } from '../../import/folder-reader.js';
 import { DEFAULT_LIMITS } from '../../ports/limits.js';
 import { harnessEnvironment, repositoryOf } from '../context.js';
@@ -29,7 +29,7 @@ async function adopt(json: boolean): Promise<ExitStatus> {
   const mounted = mountTable();
   const found: Found[] = memoryHarnesses.map((harness) => {
     const folder = harness.memoryFolder(root, env);
-    const live = mounted.get(folder) === 'fuse.mend';
+    const live = mounted.get(realPath(folder)) === MOUNT_TYPE;
     let files = 0;
     const isLocal = (path: string): boolean => harness.isLocal(path);
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
@@ -47,7 +47,8 @@ async function adopt(json: boolean): Promise<ExitStatus> {
 function print({ harness, folder, files, live }: Found): void {
   const title = harnesses.find((one) => one.name === harness)?.title ?? harness;
   printLine(`${title} keeps ${counted(files, 'memory file')} for this repository in ${quoted(folder)}`);
-  if (live) printLine('  they are live: the folder is mounted');
-  else if (files > 0) printLine('  "mend mount" takes them in and mounts the folder');
+  const [they, them] = files === 1 ? ['it is', 'it'] : ['they are', 'them'];
+  if (live) printLine(`  ${they} live: the folder is mounted`);
+  else if (files > 0) printLine(`  "mend mount" takes ${them} in and mounts the folder`);
   else printLine('  "mend mount" mounts the folder');
 }

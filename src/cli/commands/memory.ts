@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { MendError } from '../../errors.js';
+import { MendError, usageError } from '../../errors.js';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { type MemoryFile, MemoryFiles } from '../../store/memory-files.js';
@@ -7,6 +7,7 @@ import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
 import { displayName, type FileName, knownProject, ownStoreFolder, parseFileName, treeOf, withStore } from '../context.js';
+import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
 import { counted, isoTime, localTime, printJson, printLine, printTable, quoted } from '../output.js';
 import { addMemoryLog } from './memory-log.js';
@@ -29,7 +30,11 @@ export function addMemory(program: Command, run: Run): void {
   const common = (command: Command): Command => command.option('--project <name>', 'the project, from any folder');
   common(memory.command('list', { isDefault: true }).description('list the files'))
     .option('--json', 'print one JSON document')
-    .action((options: MemoryOptions) => run(() => list(merged(options))));
+    .allowExcessArguments()
+    .action((options: MemoryOptions, command: Command) => {
+      refuseWords(memory, command);
+      return run(() => list(merged(options)));
+    });
   common(memory.command('show').description('print a file, or one of its versions'))
     .argument('<file>')
     .option('--version <number>', 'this version, as "mend memory log" numbers them')
@@ -78,12 +83,15 @@ function listTree(store: Store, tree: TreeRow) {
 
 async function show(text: string, version: string | undefined, options: MemoryOptions): Promise<ExitStatus> {
   const name = parseFileName(text);
+  if (version !== undefined && !/^[1-9]\d*$/.test(version)) {
+    throw usageError(`${quoted(version)} is not the number of a version: "mend memory log" lists them`);
+  }
   const bytes = await withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
     if (version === undefined) return store.content(existing(store, project, name).file.content);
     const tree = treeOf(store, project, name.harness);
     const found = tree ? store.versions.of(tree.id, name.path).find((row) => String(row.number) === version) : undefined;
-    if (!found) throw new MendError(`${quoted(text)} has no version ${quoted(version)}: "mend memory log ${quoted(text)}" lists them`);
+    if (!found) throw new MendError(`${quoted(text)} has no version ${version}: "mend memory log" lists them`);
     return store.content(found.content);
   });
   await new Promise<void>((resolve, reject) => process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())));
@@ -112,5 +120,8 @@ function existing(store: Store, project: Project, name: FileName): { memory: Mem
   const file = memory?.find(name.path);
   if (memory && file) return { memory, file };
   const shown = quoted(displayName(name.harness, name.path));
+  if (tree && store.versions.of(tree.id, name.path).length > 0) {
+    throw new MendError(`${shown} was removed from project "${project.name}": "mend memory log" lists the versions that are kept of it`);
+  }
   throw new MendError(`project "${project.name}" has no memory file ${shown}: "mend memory" lists the files`);
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { storeExists } from '../../store/location.js';
 import { ownStoreFolder, withStore } from '../context.js';
+import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
 import { printJson, printLine, printTable, quoted } from '../output.js';
 
@@ -10,7 +11,11 @@ export function addProject(program: Command, run: (work: () => Promise<ExitStatu
     .command('list', { isDefault: true })
     .description('list the projects')
     .option('--json', 'print one JSON document')
-    .action((options: { json?: boolean }) => run(() => list(options.json === true)));
+    .allowExcessArguments()
+    .action((options: { json?: boolean }, command: Command) => {
+      refuseWords(project, command);
+      return run(() => list(options.json === true));
+    });
 }
 
 async function list(json: boolean): Promise<ExitStatus> {

@@ -2,12 +2,18 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
-import { findDaemon } from '../../daemon/launch.js';
+import { deadMounts } from '../../daemon/dead-mounts.js';
+import { askDaemon } from '../../daemon/launch.js';
 import { version } from '../../daemon/version.js';
 import { STORE_FILE, storeExists } from '../../store/location.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, counted, printJson, printLine, printTable, quoted } from '../output.js';
+
+interface StoreFile {
+  readonly path: string;
+  readonly bytes: number;
+}
 
 const NO_DAEMON: DaemonStatus = {
   version,
@@ -30,17 +36,20 @@ async function status(json: boolean): Promise<ExitStatus> {
   const folder = ownStoreFolder();
   // Opening the store says clearly what is wrong with it, where something is.
   if (storeExists(folder)) await withStore(false, () => undefined);
-  const client = await findDaemon(folder);
-  try {
-    const answer = client ? await client.rpc.sendRequest(statusRequest) : NO_DAEMON;
-    const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
-    const { version: v, pid, supervisor_pid, kernel, mounts, sessions } = answer;
-    if (json) printJson({ version: v, pid, supervisor_pid, store, kernel, mounts, sessions });
-    else print(answer, store);
-    return ExitStatus.done;
-  } finally {
-    client?.close();
+  const answer = (await askDaemon(folder, (rpc) => rpc.sendRequest(statusRequest))) ?? NO_DAEMON;
+  const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
+  if (json) printJson(document(answer, store));
+  else print(answer, store);
+  for (const { refused, project } of answer.mounts) {
+    if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
+  for (const path of await deadMounts()) complain(`${quoted(path)} has lost the daemon that served it: run "mend mount" or "mend unmount" for it`);
+  return ExitStatus.done;
+}
+
+/** The document of `--json` (spec §11.2). */
+function document({ version: v, pid, supervisor_pid, kernel, mounts, sessions }: DaemonStatus, store: StoreFile) {
+  return { version: v, pid, supervisor_pid, store, kernel, mounts: mounts.map(({ refused: _, ...mount }) => mount), sessions };
 }
 
 /** Bytes of the store on disk, its log included. */
@@ -48,7 +57,7 @@ function bytesOf(folder: string): number {
   return ['', '-wal'].reduce((sum, end) => sum + (statSync(join(folder, STORE_FILE + end), { throwIfNoEntry: false })?.size ?? 0), 0);
 }
 
-function print({ pid, kernel, mounts, sessions, ...answer }: DaemonStatus, store: { path: string; bytes: number }): void {
+function print({ pid, kernel, mounts, sessions, ...answer }: DaemonStatus, store: StoreFile): void {
   printLine(`mend ${answer.version}${pid === null ? ', not running' : `, process ${pid}`}`);
   printLine(`store ${quoted(store.path)}, ${Math.ceil(store.bytes / 1024)} KB`);
   if (kernel.protocol !== null) printLine(`kernel FUSE ${kernel.protocol}${kernel.resend ? ', can send requests again' : ''}`);
@@ -64,6 +73,5 @@ function print({ pid, kernel, mounts, sessions, ...answer }: DaemonStatus, store
     quoted(m.path),
   ]);
   printTable(['project', 'harness', 'files', 'size', 'mounted on'], rows);
-  for (const m of mounts) if (m.refused !== null) complain(`${quoted(m.refused)} of project "${m.project}" was refused: it is over a limit`);
   if (sessions.length > 0) printLine(`${counted(sessions.length, 'session')} with open files: ${sessions.join(', ')}`);
 }

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { MendError } from '../../errors.js';
+import { MendError, usageError } from '../../errors.js';
 import { unmountRequest } from '../../daemon/control-protocol.js';
-import { mountTable } from '../../daemon/mount-point.js';
-import { findDaemon } from '../../daemon/launch.js';
-import { chosenHarnesses, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
+import { removeDeadMounts } from '../../daemon/dead-mounts.js';
+import { askDaemon } from '../../daemon/launch.js';
+import { mountAbove } from '../../daemon/mount-point.js';
+import { storeExists } from '../../store/location.js';
+import { chosenHarnesses, currentFolder, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, printLine, quoted } from '../output.js';
 
@@ -28,38 +30,42 @@ export function addUnmount(program: Command, run: (work: () => Promise<ExitStatu
 }
 
 async function unmount(folder: string | undefined, options: UnmountOptions): Promise<ExitStatus> {
-  const client = await findDaemon(ownStoreFolder());
-  if (!client) {
-    if (options.all) return nothing();
-    throw new MendError('nothing is mounted: "mend status" shows what is');
-  }
-  try {
-    const paths = options.all ? undefined : await ownPaths(folder, options);
-    const answer = await client.rpc.sendRequest(unmountRequest, { ...(paths ? { paths } : {}), force: options.force === true });
-    for (const path of answer.unmounted) printLine(`unmounted ${quoted(path)}`);
-    for (const { path, reason } of answer.skipped) complain(`left as it was: ${quoted(path)} ${reason}`);
-    for (const { path, reason } of answer.failed) complain(`cannot unmount ${quoted(path)}: ${reason}`);
-    if (answer.failed.length > 0) return ExitStatus.failed;
-    if (answer.unmounted.length === 0 && paths) throw new MendError('nothing of this project is mounted here: "mend status" shows what is');
-    return answer.skipped.length > 0 ? ExitStatus.unsettled : ExitStatus.done;
-  } finally {
-    client.close();
-  }
+  if (options.all && (folder !== undefined || options.project !== undefined)) throw usageError('--all takes every mount: leave out the folder and --project');
+  if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
+  const store = ownStoreFolder();
+  if (!storeExists(store)) return nothing(options);
+  const paths = await chosenPaths(folder, options);
+  const request = { ...(paths ? { paths } : {}), force: options.force === true };
+  const served = await askDaemon(store, (rpc) => rpc.sendRequest(unmountRequest, request));
+  const left = await withStore(false, (opened) => removeDeadMounts(opened, paths));
+  const unmounted = [...(served?.unmounted ?? []), ...left.unmounted];
+  const skipped = [...(served?.skipped ?? []), ...left.skipped];
+  const failed = served?.failed ?? [];
+  for (const path of unmounted) printLine(`unmounted ${quoted(path)}`);
+  for (const { path, reason } of skipped) complain(`left as it was: ${quoted(path)} ${reason}`);
+  for (const { path, reason } of failed) complain(`cannot unmount ${quoted(path)}: ${reason}`);
+  if (unmounted.length === 0) return failed.length > 0 ? ExitStatus.failed : nothing(options);
+  return failed.length > 0 || skipped.length > 0 ? ExitStatus.unsettled : ExitStatus.done;
 }
 
-function nothing(): ExitStatus {
+/** Nothing to do is what `--all` wants; who means one mount is told that there is none. */
+function nothing({ all }: UnmountOptions): ExitStatus {
+  if (!all) throw new MendError('nothing is mounted for this project here: "mend status" shows what is');
   printLine('nothing is mounted');
   return ExitStatus.done;
 }
 
-/** The mount points meant: a folder that is one, else the memory folders of the project's checkouts in this environment. */
-function ownPaths(folder: string | undefined, options: UnmountOptions): Promise<string[]> {
-  const named = folder === undefined ? undefined : resolve(folder);
-  if (named !== undefined && mountTable().get(named) === 'fuse.mend') return Promise.resolve([named]);
+/** The mount points meant: a folder that is one, else the memory folders of the project's checkouts here; undefined for all. */
+async function chosenPaths(folder: string | undefined, options: UnmountOptions): Promise<string[] | undefined> {
+  const harnesses = chosenHarnesses(options.harness);
+  if (options.all) return undefined;
+  const named = options.project === undefined ? resolve(currentFolder(), folder ?? '.') : undefined;
+  const mount = named === undefined ? undefined : mountAbove(named);
+  if (mount !== undefined) return [mount];
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project, named);
     const env = harnessEnvironment();
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
-    return checkouts.flatMap((root) => chosenHarnesses(options.harness).map((harness) => harness.memoryFolder(root, env)));
+    return checkouts.flatMap((root) => harnesses.map((harness) => harness.memoryFolder(root, env)));
   });
 }

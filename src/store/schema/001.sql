@@ -24,8 +24,8 @@ CREATE TABLE content (
 ) STRICT;
 
 -- The live tree. parent and name are NULL for a root and for a file that was removed while somebody held it.
--- mount is 0 for memory, else the one mount that a local file belongs to. content is NULL for folders, local files,
--- and files that were created and not closed yet. shown is the newest modification time that anybody was told.
+-- mount is 0 for memory, else the one mount that a local file belongs to. content is NULL for folders, files that were
+-- created and not closed yet, and local files but those that were written whole, in one go. shown is the newest modification time that anybody was told.
 CREATE TABLE node (
   id      INTEGER PRIMARY KEY,
   tree    INTEGER NOT NULL REFERENCES tree (id) ON DELETE CASCADE,
@@ -64,6 +64,7 @@ CREATE TABLE session (
 ) STRICT;
 
 -- Bytes written and not yet saved. owner is the daemon that serves the draft; when it dies the draft becomes a version.
+-- A draft starts from its first whole write when there is one (a content, so that saving it moves no bytes), else from its base.
 CREATE TABLE draft (
   id      INTEGER PRIMARY KEY,
   owner   TEXT NOT NULL,
@@ -71,7 +72,8 @@ CREATE TABLE draft (
   node    INTEGER NOT NULL,
   path    TEXT NOT NULL,
   session INTEGER NOT NULL,
-  base    INTEGER
+  base    INTEGER,
+  first   INTEGER
 ) STRICT;
 
 -- One row a write, id = draft * 2^20 + number of the write; bytes is NULL for a truncation to the length in position.

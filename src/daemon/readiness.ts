@@ -1,0 +1,20 @@
+import { closeSync, fstatSync, writeSync } from 'node:fs';
+
+/** Descriptor on which the command that starts a daemon waits for one of the words below, or for why it did not start. */
+const DESCRIPTOR = 3;
+
+/** The daemon serves. */
+export const READY = 'ready';
+/** Another daemon has the store's lock; this one ends. */
+export const ANOTHER_SERVES = 'another daemon serves';
+
+/** Tells whoever started this daemon. */
+export function tellStarter(words: string): void {
+  try {
+    if (!fstatSync(DESCRIPTOR).isFIFO() && !fstatSync(DESCRIPTOR).isSocket()) return;
+    writeSync(DESCRIPTOR, `${words}\n`);
+    closeSync(DESCRIPTOR);
+  } catch {
+    // Started by hand: nobody waits.
+  }
+}

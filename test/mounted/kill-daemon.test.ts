@@ -1,0 +1,143 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, test } from 'vitest';
+import { leftoverMounts } from '../support/mounted.js';
+import { shared } from './agent.js';
+import { gone, type Stage, staged } from './stage.js';
+
+/** Numbered writes go on until the daemon is killed; gives back the last that had returned. */
+async function writeUntilKilled(stage: Stage, file: string, daemon: number, after: number): Promise<number> {
+  const program = shared('appender.mjs', join(import.meta.dirname, 'appender.mjs'));
+  const writer = stage.user.spawn([process.execPath, program, file, '20000'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  if (!writer.stdout) throw new Error('the writer has no output');
+  writer.stderr?.resume();
+  const ended = once(writer, 'exit');
+  let last = 0;
+  let killed = false;
+  for await (const line of createInterface({ input: writer.stdout })) {
+    last = Number(line);
+    if (last < after || killed) continue;
+    process.kill(daemon, 'SIGKILL');
+    killed = true;
+  }
+  const [code] = await ended;
+  // The mount is dead: the next write failed.
+  expect(code).toBe(1);
+  await gone(daemon);
+  return last;
+}
+
+const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
+
+test(
+  'SIGKILL of the daemon, twenty times over: no write that returned is lost, and the next mount mends all',
+  staged(110, async (stage) => {
+    let folder = await stage.mount();
+    await stage.sh('echo saved >"$1/saved.md"; mkdir "$1/sub"; echo below >"$1/sub/below.md"', folder);
+    for (let round = 0; round < 20; round++) {
+      const file = `note-${round}.md`;
+      const begun = round % 2 === 0 ? '' : 'begun\n';
+      if (begun) await stage.sh('printf "begun\\n" >"$1"', `${folder}/${file}`);
+      const { pid } = await stage.status();
+      expect(pid).not.toBeNull();
+      // The tenth is long enough for its writes to be folded in the store.
+      const returned = await writeUntilKilled(stage, `${folder}/${file}`, pid ?? 0, round === 9 ? 5000 : 1 + round * round);
+      folder = await stage.mount();
+
+      const [text, ...more] = await stage.contents(file, 'interrupted');
+      expect(more).toEqual([]);
+      const lines = (text ?? '').slice(begun.length).split('\n').length - 1;
+      expect(lines).toBeGreaterThanOrEqual(returned);
+      expect(text).toBe(begun + numbered(lines));
+      const names = await stage.sh('cd "$1"; cat saved.md sub/below.md; find . -type f | sort', folder);
+      const begunNames = Array.from({ length: 20 }, (_, r) => r).filter((r) => r % 2 === 1 && r <= round);
+      const all = [...begunNames.map((r) => `./note-${r}.md`), './saved.md', './sub/below.md'].sort();
+      expect(names).toBe(['saved', 'below', ...all, ''].join('\n'));
+      if (begun) expect(await stage.show(file)).toBe(begun);
+    }
+    expect(leftoverMounts(stage.user.home)).toEqual([folder]);
+    await stage.mend(['unmount']);
+  }),
+  150_000,
+);
+
+test(
+  'SIGKILL of the daemon: every open draft of every session is kept, and each way to end the dead mount works',
+  staged(60, async (stage) => {
+    const folder = await stage.mount();
+    const agents = [await stage.agent(), await stage.agent()];
+    for (const [index, agent] of agents.entries()) {
+      await agent.run(
+        (fs, own, dir, text) => {
+          own['old'] = fs.openSync(`${dir}/shared.md`, 'w');
+          fs.writeSync(own['old'], text);
+          own['cut'] = fs.openSync(`${dir}/cut-${text}.md`, 'w');
+          fs.writeSync(own['cut'], 'long text');
+          fs.ftruncateSync(own['cut'], 4);
+          fs.writeSync(own['cut'], '!', 6);
+        },
+        folder,
+        `writer ${index}`,
+      );
+    }
+    await stage.endDaemon('SIGKILL');
+    expect(await agents[0]?.code((fs, _, dir) => fs.readdirSync(dir), folder)).toBe('ENOTCONN');
+    // Before anything is mended, the commands that need no mount work.
+    expect((await stage.status()).pid).toBeNull();
+    await stage.mount();
+    expect((await stage.contents('shared.md', 'interrupted')).sort()).toEqual(['writer 0', 'writer 1']);
+    for (const index of [0, 1]) expect(await stage.contents(`cut-writer ${index}.md`, 'interrupted')).toEqual(['long\0\0!']);
+    // What the agents still hold open belongs to the dead mount, and harms nobody.
+    expect(await agents[0]?.code((fs, own) => fs.writeSync(own['old'] ?? -1, 'x'))).toBe('ENOTCONN');
+    await agents[1]?.exit();
+    expect(await stage.sh('ls -A "$1"', folder)).toBe('');
+    expect(leftoverMounts(stage.user.home)).toEqual([folder]);
+  }),
+  90_000,
+);
+
+test(
+  'SIGKILL of the daemon: what is not saved comes back by fsync as well, and local files stay as they were',
+  staged(60, async (stage) => {
+    const folder = await stage.mount();
+    const agent = await stage.agent();
+    await agent.run((fs, own, dir) => {
+      own['fd'] = fs.openSync(`${dir}/synced.md`, 'w');
+      fs.writeSync(own['fd'], 'synced');
+      fs.fsyncSync(own['fd']);
+      fs.fdatasyncSync(own['fd']);
+      fs.writeFileSync(`${dir}/note.md.tmp.1.0123456789ab`, 'temporary');
+    }, folder);
+    await stage.endDaemon('SIGKILL');
+    await stage.mount();
+    expect(await stage.contents('synced.md', 'interrupted')).toEqual(['synced']);
+    expect(await stage.sh('cat "$1"/*.tmp.*', folder)).toBe('temporary');
+  }),
+  90_000,
+);
+
+test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  '%s of the daemon: everything is unmounted, heads are written back, drafts are kept',
+  (signal) =>
+    staged(40, async (stage) => {
+      const folder = await stage.mount();
+      await stage.sh('echo head >"$1/note.md"; mkdir "$1/sub"; echo below >"$1/sub/below.md"', folder);
+      const agent = await stage.agent();
+      await agent.run((fs, own, file) => {
+        own['fd'] = fs.openSync(file, 'w');
+        fs.writeSync(own['fd'], 'unfinished');
+      }, `${folder}/note.md`);
+      await stage.endDaemon(signal);
+      expect(leftoverMounts(stage.user.home)).toEqual([]);
+      expect(await stage.sh('cd "$1"; find . -type f | sort; cat note.md sub/below.md', folder)).toBe(
+        './note.md\n./sub/below.md\nhead\nbelow\n',
+      );
+      expect(await stage.contents('note.md', 'interrupted')).toEqual(['unfinished']);
+      expect(await stage.show('note.md')).toBe('head\n');
+      await stage.mount();
+      expect(await stage.sh('cat "$1/note.md"', folder)).toBe('head\n');
+      expect(await stage.kinds('note.md')).toEqual(['interrupted', 'saved']);
+    })(),
+  70_000,
+);

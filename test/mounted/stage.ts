@@ -1,0 +1,180 @@
+import { realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { listProcesses } from '../support/processes.js';
+import { withDeadline } from '../support/mounted.js';
+import { programPath } from '../support/program.js';
+import { currentUser, isRoot, type RunResult, type TestUser, throwAwayUser } from '../support/users.js';
+import { Agent } from './agent.js';
+
+/** An entry of `mend memory log --json`. */
+export interface Version {
+  readonly file: string;
+  readonly version: number;
+  readonly kind: string;
+  readonly session: string | null;
+  readonly bytes: number;
+}
+
+/** The parts of `mend status --json` that the tests look at. */
+export interface Status {
+  readonly pid: number | null;
+  readonly mounts: readonly {
+    readonly path: string;
+    readonly files: number;
+    readonly bytes: number;
+    readonly refused: string | null;
+  }[];
+  readonly sessions: readonly string[];
+}
+
+interface MendOptions {
+  /** Becomes HOME; the user's own by default. */
+  readonly home?: string;
+  /** Working folder; the repository by default. */
+  readonly cwd?: string;
+  /** Expected exit status, 0 by default. */
+  readonly status?: number;
+}
+
+/** An ordinary user where the tests can make one. */
+export const somebody = (): TestUser => (isRoot ? throwAwayUser() : currentUser());
+
+/** A user with a repository and a store of their own. */
+export class Stage {
+  readonly user: TestUser;
+  readonly repository: string;
+  readonly store: string;
+  readonly #agents: Agent[] = [];
+
+  private constructor(user: TestUser) {
+    this.user = user;
+    this.repository = join(user.home, 'repository');
+    this.store = join(user.home, 'store');
+  }
+
+  static async open(user: TestUser): Promise<Stage> {
+    const stage = new Stage(user);
+    await stage.sh('git init -q "$1"', stage.repository);
+    return stage;
+  }
+
+  /** Runs mend and checks how it ended. */
+  async mend(args: readonly string[], options: MendOptions = {}): Promise<RunResult> {
+    const env = { HOME: options.home ?? this.user.home, MEND_STORE_DIR: this.store };
+    const cwd = options.cwd ?? this.repository;
+    const result = await this.user.run([process.execPath, programPath(), ...args], { cwd, env });
+    expect(result.code, `mend ${args.join(' ')}: ${result.stderr}`).toBe(options.status ?? 0);
+    return result;
+  }
+
+  async json<T>(args: readonly string[], options: MendOptions = {}): Promise<T> {
+    return JSON.parse((await this.mend([...args, '--json'], options)).stdout) as T;
+  }
+
+  /** Mounts the repository's memory, and gives back the folder. */
+  async mount(options: MendOptions = {}): Promise<string> {
+    await this.mend(['mount'], options);
+    return this.folder(options);
+  }
+
+  /** The memory folder of the repository in a home. */
+  folder({ home = this.user.home }: MendOptions = {}): string {
+    const slug = realpathSync(this.repository).replace(/[^A-Za-z0-9]/g, '-');
+    return join(home, '.claude', 'projects', slug, 'memory');
+  }
+
+  status(): Promise<Status> {
+    return this.json<Status>(['status']);
+  }
+
+  /** The versions of a file, or of all, newest first. */
+  log(file?: string): Promise<Version[]> {
+    return this.json<Version[]>(['memory', 'log', ...(file === undefined ? [] : [file])]);
+  }
+
+  /** The kinds of a file's versions, newest first. */
+  async kinds(file: string): Promise<string[]> {
+    return (await this.log(file)).map((version) => version.kind);
+  }
+
+  /** A version of a file, or its head, as `mend memory show` prints it. */
+  async show(file: string, version?: number): Promise<string> {
+    const args = version === undefined ? [] : ['--version', String(version)];
+    return (await this.mend(['memory', 'show', file, ...args])).stdout;
+  }
+
+  /** The contents of a file's versions of one kind, newest first. */
+  async contents(file: string, kind: string): Promise<string[]> {
+    const found: string[] = [];
+    for (const version of await this.log(file)) {
+      if (version.kind === kind) found.push(await this.show(file, version.version));
+    }
+    return found;
+  }
+
+  /** Runs a shell script as the user, its arguments as `$1` and on, and gives back its standard output. */
+  async sh(script: string, ...args: string[]): Promise<string> {
+    const result = await this.user.run(['sh', '-euc', script, 'sh', ...args], { cwd: this.user.home });
+    expect(result, `${script}: ${result.stderr}`).toMatchObject({ code: 0, signal: null });
+    return result.stdout;
+  }
+
+  async agent(session: 'own' | 'inherited' = 'own'): Promise<Agent> {
+    const agent = await Agent.start(this.user, session);
+    this.#agents.push(agent);
+    return agent;
+  }
+
+  /** Signals the daemon, and waits until its process is gone. */
+  async endDaemon(signal: NodeJS.Signals): Promise<void> {
+    const { pid } = await this.status();
+    if (pid === null) throw new Error('no daemon runs');
+    process.kill(pid, signal);
+    await gone(pid);
+  }
+
+  /** Ends everything that runs, takes mounts off, and removes the user. */
+  async close(): Promise<void> {
+    await this.user.remove();
+    // Their output ends with them.
+    await Promise.all(this.#agents.map((agent) => agent.exit()));
+  }
+}
+
+/** Waits until a process is gone or only waits for its parent; 10 s at most. */
+export async function gone(pid: number): Promise<void> {
+  await until(() => !listProcesses().some((entry) => entry.pid === pid && !entry.zombie), `process ${pid} to end`);
+}
+
+/** Waits, 10 s at most, for something that no notice is given of. */
+export async function until(done: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  for (const begin = Date.now(); Date.now() - begin < 10_000; ) {
+    if (await done()) return;
+    await delay(20);
+  }
+  throw new Error(`Waited 10 s for ${what}`);
+}
+
+/**
+ * The body of a test on a fresh stage: its mounts are aborted and the test fails after `seconds`, and nothing of it is
+ * left afterwards. Give the test itself `seconds` and the time to clean up.
+ */
+export function staged(
+  seconds: number,
+  body: (stage: Stage) => Promise<void>,
+  makeUser: () => TestUser = somebody,
+): () => Promise<void> {
+  return async () => {
+    const user = makeUser();
+    let stage: Stage | undefined;
+    try {
+      stage = await Stage.open(user);
+      const opened = stage;
+      await withDeadline(seconds, [user.home], () => body(opened));
+    } finally {
+      await (stage ?? { close: () => user.remove() }).close();
+    }
+  };
+}
