@@ -4,6 +4,7 @@ import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
 import { pathFault } from '../ports/limits.js';
+import { readSettings } from '../daemon/settings.js';
 import { readMachine } from '../project/machine.js';
 import { printable } from '../project/printable.js';
 import { discoverRepository, type Repository } from '../project/repository.js';
@@ -76,9 +77,9 @@ export async function knownProject(store: Store, name: string | undefined, folde
   throw new MendError(`there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`);
 }
 
-/** The harnesses that a command is about: the one named, else all that keep memory. */
+/** The harnesses that a command is about: the one named, else those that the settings have. */
 export function chosenHarnesses(name: string | undefined): readonly MemoryHarness[] {
-  return name === undefined ? memoryHarnesses : [memoryHarness(name)];
+  return name === undefined ? readSettings(process.env).harnesses.map(memoryHarness) : [memoryHarness(name)];
 }
 
 /** A file named on the command line: `file`, or `codex:file` for a harness other than Claude Code. */

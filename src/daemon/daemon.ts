@@ -12,6 +12,7 @@ import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import { ServingThread } from './serving-thread.js';
+import { readSettings } from './settings.js';
 import { version } from './version.js';
 
 /** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
@@ -52,6 +53,7 @@ export class Daemon {
    * @throws {MendError} when the store cannot be opened.
    */
   static async start(folder: string): Promise<Daemon | undefined> {
+    const { limits } = readSettings(process.env);
     const files = runtimeFiles(folder);
     const store = new Store(folder, { create: true, check: true, owner: files.owner, machine: () => readMachine(folder) });
     if (!takeLock(files)) {
@@ -63,13 +65,13 @@ export class Daemon {
     if (!others) removeUnfinished(store);
     let daemon: Daemon | undefined;
     const thread = new ServingThread(
-      { folder, owner: files.owner, machine: readMachine(folder) },
+      { folder, owner: files.owner, machine: readMachine(folder), limits },
       (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle()),
       () => peers.tell(),
       (error) => daemon?.threadDied(error),
     );
     const peers = new Peers((count) => thread.setPeers(count));
-    const mounter = new Mounter(store, thread);
+    const mounter = new Mounter(store, thread, limits);
     const server = createServer((socket) => daemon?.answer(socket));
     await listen(server, files);
     const started = new Daemon(store, thread, mounter, server, peers);
@@ -99,6 +101,8 @@ export class Daemon {
     this.#answerCatchUp(rpc);
     rpc.onRequest(greetRequest, () => {
       // Another daemon stays connected as long as it lives, and is no reason to stay.
+      this.#connected.delete(socket);
+      // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
       this.#connected.delete(socket);
       this.#peers.add(rpc);
       return null;

@@ -5,6 +5,7 @@ import { memoryHarness } from '../harness/registry.js';
 import { takeIn } from '../import/take-in.js';
 import { writeBack } from '../import/write-back.js';
 import { describeError, log } from '../log.js';
+import type { Limits } from '../ports/limits.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
@@ -24,12 +25,14 @@ export interface Mount {
 export class Mounter {
   readonly #store: Store;
   readonly #thread: ServingThread;
+  readonly #limits: Limits;
   readonly #mounts = new Map<number, Mount>();
   #queue: Promise<unknown> = Promise.resolve();
   /** Mounts and unmounts that are under way or wait for their turn. */
   #waiting = 0;
 
-  constructor(store: Store, thread: ServingThread) {
+  constructor(store: Store, thread: ServingThread, limits: Limits) {
+    this.#limits = limits;
     this.#store = store;
     this.#thread = thread;
   }
@@ -89,7 +92,7 @@ export class Mounter {
 
   async #mountOn(path: string, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
     const harness = memoryHarness(request.harness);
-    const { files, skipped } = takeIn(this.#store, tree, path, (name) => harness.isLocal(name));
+    const { files, skipped } = takeIn(this.#store, tree, path, (name) => harness.isLocal(name), this.#limits);
     await this.#thread.catchUp();
     const id = this.#mountRow(tree, path, request.checkout);
     const fd = await mountWithFusermount(loadNative(), path);

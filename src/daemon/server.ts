@@ -4,7 +4,7 @@ import { Channel } from '../fuse/channel.js';
 import { loadNative } from '../fuse/native.js';
 import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
 import { describeError, log } from '../log.js';
-import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
+import type { Limits } from '../ports/limits.js';
 import { Knowledge } from '../session/knowledge.js';
 import { SessionFinder } from '../session/session-finder.js';
 import type { MachineIdentity } from '../store/projects.js';
@@ -27,7 +27,7 @@ export interface ServerData {
   readonly folder: string;
   readonly owner: string;
   readonly machine: MachineIdentity;
-  readonly limits?: Limits;
+  readonly limits: Limits;
 }
 
 interface Mounted {
@@ -52,7 +52,7 @@ class Server {
 
   constructor(data: ServerData, send: (message: ServerMessage) => void) {
     this.#send = send;
-    this.#limits = data.limits ?? DEFAULT_LIMITS;
+    this.#limits = data.limits;
     this.#store = new Store(data.folder, { create: false, owner: data.owner, machine: () => data.machine });
     this.#store.db.pragma('wal_autocheckpoint = 0');
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
@@ -137,6 +137,7 @@ class Server {
       quota = new Quota(this.#limits, () => this.#store.trees.usage(request.project));
       this.#quotas.set(request.project, quota);
     }
+    quota.refresh();
     tree = new Tree(request.tree, this.#services, quota);
     this.#trees.set(request.tree, tree);
     return tree;

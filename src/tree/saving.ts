@@ -57,11 +57,13 @@ function closeDraft(view: View, draft: Draft, content: number): void {
   endDraft(view, draft);
   view.tree.services.knowledge.wrote(session, view.tree.id, node.parent ? pathOf(node) : node.removedFrom, content);
   for (const reader of node.readers) if (reader.session.key === session.key) reader.content = content;
-  for (const handle of view.handles.values()) {
-    if (handle.kind !== 'write' || handle.draft !== draft) continue;
-    handle.snapshot = content;
-    handle.writers.clear();
-    handle.opener = undefined;
+  for (const { handles } of view.tree.views) {
+    for (const handle of handles.values()) {
+      if (handle.kind !== 'write' || handle.draft !== draft) continue;
+      handle.snapshot = content;
+      handle.writers.clear();
+      handle.opener = undefined;
+    }
   }
 }
 

@@ -76,10 +76,10 @@ describe('with files of several kinds', () => {
     const [head, ...lines] = text.trimEnd().split('\n');
     expect(head).toBe('harness  file                       bytes  modified          versions');
     expect(lines).toHaveLength(3);
-    expect(lines[0]).toMatch(/^claude {3}before\.md {20}12 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/);
-    expect(lines[1]).toMatch(/^claude {3}plain\.md {22}4 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}2$/);
+    expect(lines[0]).toMatch(/^claude {3}before\.md {21}12 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/);
+    expect(lines[1]).toMatch(/^claude {3}plain\.md {23}4 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}2$/);
     // The plant takes two columns of the terminal and two units of a string.
-    expect(lines[2]).toMatch(/^claude {3}"two words\/\\"q\\" 🌱 ñ\.md" {6}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/u);
+    expect(lines[2]).toMatch(/^claude {3}"two words\/\\"q\\" 🌱 ñ\.md" {7}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/u);
   });
 
   test('memory --json', async () => {
@@ -252,7 +252,7 @@ describe('the output of a command', () => {
   });
 
   test('that cannot be written is one sentence', async () => {
-    for (const command of [['memory', 'show', 'long.md'], ['memory'], ['status', '--json']]) {
+    for (const command of [['memory', 'show', 'long.md'], ['memory'], ['project', 'list', '--json']]) {
       const args = mendArgs(...command);
       const result = await person.user.run(['sh', '-c', '"$0" "$@" > /dev/full', process.execPath, ...args], { cwd: person.repository });
       expect(result.code).toBe(1);

@@ -117,7 +117,8 @@ describe('several projects', () => {
   });
 
   test('unmount --all with one of them busy takes the other off, with status 3', async () => {
-    const worker = person.user.spawn(['sleep', '60'], { cwd: person.memory });
+    const worker = person.user.spawn(['sh', '-c', 'cd "$M"; echo there; exec sleep 60'], { env: { M: person.memory } });
+    await once(worker.stdout ?? worker, 'data');
     const { code, stdout, stderr } = await person.mend(['unmount', '--all']);
     expect({ code, stdout }).toEqual({ code: 3, stdout: `unmounted ${memoryFolder(person.user.home, other())}\n` });
     expect(stderr).toMatch(/^mend: cannot unmount \S+: files in it are open or a program works in it: [^\n]+\n$/);
@@ -130,9 +131,8 @@ describe('unmount while a program works in the mount', () => {
   test('is refused, with the program unharmed; --force takes it off and keeps what was not closed', async () => {
     await person.done('mount');
     await person.shell(`printf saved > "$M/a.md"`);
-    const writer = person.user.spawn(['sh', '-c', `exec 3>"$M/a.md"; printf half >&3; echo open; read line; printf more >&3; echo "wrote $?"`], {
-      env: { M: person.memory },
-    });
+    const script = 'import sys; f = open(sys.argv[1], "wb", 0); f.write(b"half"); print("open", flush=True); input()';
+    const writer = person.user.spawn(['python3', '-c', script, `${person.memory}/a.md`]);
     await once(writer.stdout ?? writer, 'data');
     for (const args of [['unmount'], ['unmount', '--all']]) {
       expectRefusal(await person.mend(args), 1, /cannot unmount \S+: files in it are open or a program works in it: end that program, or use --force/);
@@ -150,8 +150,9 @@ describe('unmount while a program works in the mount', () => {
 
   test('from within the folder, without a name, means that mount', async () => {
     await person.done('mount');
-    expectRefusal(await person.mend(['unmount'], { cwd: person.memory }), 1, /a program works in it/);
-    expect(await person.mend(['unmount', '--force'], { cwd: person.memory })).toMatchObject({ code: 0, stdout: `unmounted ${person.memory}\n` });
+    const inside = (command: string) => person.user.run(['sh', '-c', `cd "$M"; "$0" "$@" ${command}`, process.execPath, programPath()], { env: { M: person.memory } });
+    expectRefusal(await inside('unmount'), 1, /a program works in it/);
+    expect(await inside('unmount --force')).toMatchObject({ code: 0, stdout: `unmounted ${person.memory}\n` });
   });
 });
 

@@ -1,0 +1,104 @@
+import { lstatSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
+import { parseDocument } from 'yaml';
+import { isSystemError, MendError } from '../errors.js';
+import { memoryHarnesses } from '../harness/registry.js';
+import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
+
+/** What a person may set in `config.yaml` (spec §11.4). */
+export interface Settings {
+  readonly limits: Limits;
+  /** Names of the harnesses that `mend mount` mounts when none is named. */
+  readonly harnesses: readonly string[];
+}
+
+/** Largest value that a limit may have: what the store is built for. */
+const LIMIT_MAXIMUM = { files: 100_000, bytes: 1024 ** 3, file_bytes: 64 * 1024 ** 2 } as const;
+
+type Rule = (value: unknown, key: string) => string | undefined;
+
+const wholeNumber =
+  (most: number): Rule =>
+  (value, key) =>
+    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most ? undefined : `"${key}" must be a whole number from 1 to ${most}`;
+
+const harnessList: Rule = (value, key) => {
+  const names = memoryHarnesses.map((harness) => harness.name);
+  const good = Array.isArray(value) && value.every((name) => names.includes(String(name)));
+  return good ? undefined : `"${key}" must be a list of ${names.join(', ')}`;
+};
+
+/** The schema: every key there is, with what its value must be. */
+const schema: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>> = {
+  harnesses: harnessList,
+  limits: {
+    files: wholeNumber(LIMIT_MAXIMUM.files),
+    bytes: wholeNumber(LIMIT_MAXIMUM.bytes),
+    file_bytes: wholeNumber(LIMIT_MAXIMUM.file_bytes),
+  },
+};
+
+/** Where the settings are read from: never from inside a repository. */
+export function settingsFile(env: NodeJS.ProcessEnv): string {
+  const base = env['XDG_CONFIG_HOME'];
+  return join(base && isAbsolute(base) ? base : join(env['HOME'] || homedir(), '.config'), 'mend/config.yaml');
+}
+
+/**
+ * Reads the settings; what the file does not say has its default.
+ * @throws {MendError} when the file cannot be read, is not YAML, or has a key or value that there is not.
+ */
+export function readSettings(env: NodeJS.ProcessEnv): Settings {
+  const file = settingsFile(env);
+  const given = parse(file);
+  const fault = check(given, schema, '');
+  if (fault) throw new MendError(`${file}: ${fault}`);
+  const limits = (given['limits'] ?? {}) as { files?: number; bytes?: number; file_bytes?: number };
+  return {
+    limits: {
+      files: limits.files ?? DEFAULT_LIMITS.files,
+      bytes: limits.bytes ?? DEFAULT_LIMITS.bytes,
+      fileBytes: limits.file_bytes ?? DEFAULT_LIMITS.fileBytes,
+    },
+    harnesses: (given['harnesses'] as string[] | undefined) ?? memoryHarnesses.map((harness) => harness.name),
+  };
+}
+
+function parse(file: string): Record<string, unknown> {
+  let text: string;
+  try {
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    if (!stat) return {};
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new MendError(`${file} cannot be read (${error.code}): make it readable or move it away`, { cause: error });
+  }
+  const document = parseDocument(text, { uniqueKeys: true });
+  const error = document.errors[0];
+  if (error) throw new MendError(`${file} is not valid YAML (line ${error.linePos?.[0].line ?? 1}): correct it or move it away`);
+  const value: unknown = document.toJS() ?? {};
+  if (!isRecord(value)) throw new MendError(`${file} must hold keys and values, such as "limits:": correct it or move it away`);
+  return value;
+}
+
+/** What is wrong with a mapping, as the rest of a sentence; undefined when nothing is. */
+function check(given: Record<string, unknown>, rules: typeof schema, prefix: string): string | undefined {
+  for (const [key, value] of Object.entries(given)) {
+    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+    if (!rule) return `there is no setting "${prefix}${key}"; there are ${Object.keys(rules).map((name) => prefix + name).join(', ')}`;
+    const fault =
+      typeof rule === 'function'
+        ? rule(value, `${prefix}${key}`)
+        : isRecord(value)
+          ? check(value, rule, `${prefix}${key}.`)
+          : `"${prefix}${key}" must hold keys and values`;
+    if (fault) return fault;
+  }
+  return undefined;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,67 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readSettings, settingsFile } from '../../src/daemon/settings.js';
+import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
+import { isRoot } from '../support/users.js';
+
+let home: string;
+let env: NodeJS.ProcessEnv;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'mend-settings-'));
+  env = { HOME: home };
+});
+
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+function write(text: string): string {
+  const file = settingsFile(env);
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+test('without a file, and with an empty one, everything has its default', () => {
+  const defaults = { limits: DEFAULT_LIMITS, harnesses: ['claude'] };
+  expect(readSettings(env)).toEqual(defaults);
+  write('');
+  expect(readSettings(env)).toEqual(defaults);
+  write('# nothing yet\n');
+  expect(readSettings(env)).toEqual(defaults);
+});
+
+test('what the file says is used, the rest keeps its default', () => {
+  write('limits:\n  files: 10\n  file_bytes: 2048\nharnesses: [claude]\n');
+  expect(readSettings(env)).toEqual({ limits: { files: 10, fileBytes: 2048, bytes: DEFAULT_LIMITS.bytes }, harnesses: ['claude'] });
+});
+
+test('XDG_CONFIG_HOME is respected when it is absolute', () => {
+  expect(settingsFile({ HOME: home, XDG_CONFIG_HOME: '/elsewhere' })).toBe('/elsewhere/mend/config.yaml');
+  expect(settingsFile({ HOME: home, XDG_CONFIG_HOME: 'relative' })).toBe(join(home, '.config/mend/config.yaml'));
+});
+
+test.each([
+  ['limit: {}\n', /there is no setting "limit"; there are harnesses, limits$/],
+  ['limits:\n  file: 3\n', /there is no setting "limits\.file"; there are limits\.files, limits\.bytes, limits\.file_bytes$/],
+  ['limits:\n  constructor: 3\n', /there is no setting "limits\.constructor"/],
+  ['limits: 3\n', /"limits" must hold keys and values$/],
+  ['limits:\n  files: 0\n', /"limits\.files" must be a whole number from 1 to 100000$/],
+  ['limits:\n  bytes: 1.5\n', /"limits\.bytes" must be a whole number/],
+  ['limits:\n  bytes: many\n', /"limits\.bytes" must be a whole number/],
+  ['harnesses: claude\n', /"harnesses" must be a list of claude$/],
+  ['harnesses: [vim]\n', /"harnesses" must be a list of claude$/],
+  ['- a\n', /must hold keys and values/],
+  ['limits:\n  files: 1\n  files: 2\n', /is not valid YAML \(line 3\)/],
+  ['a: [1\n', /is not valid YAML/],
+])('%j is refused by name', (text, message) => {
+  const file = write(text);
+  expect(() => readSettings(env)).toThrow(message);
+  expect(() => readSettings(env)).toThrow(file);
+});
+
+test.skipIf(isRoot)('a file that cannot be read is refused', () => {
+  chmodSync(write('limits: {}\n'), 0);
+  expect(() => readSettings(env)).toThrow(/cannot be read \(EACCES\)/);
+});

@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, inject, it, test } from 'vitest';
+import { procProcesses } from '../../src/daemon/processes.js';
+import { harnessOfProgram } from '../../src/harness/registry.js';
+import { SessionFinder } from '../../src/session/session-finder.js';
+
+const BOOT = 'this-boot';
+const sh = realpathSync('/bin/sh');
+let now: number;
+let finder: SessionFinder;
+let children: ChildProcess[];
+let grandchildren: number[];
+
+beforeEach(() => {
+  now = 1_000_000;
+  children = [];
+  grandchildren = [];
+  finder = newFinder();
+});
+
+afterEach(() => {
+  for (const pid of grandchildren) if (pid > 1) end(pid);
+  for (const child of children) child.kill('SIGKILL');
+});
+
+function newFinder(): SessionFinder {
+  return new SessionFinder(procProcesses, () => now, BOOT, (executable) => harnessOfProgram(executable)?.name);
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself.
+  }
+}
+
+/** Starts a program as the leader of a POSIX session of its own; it prints `pids` process ids, one a line. */
+async function start(program: string, args: string[], pids = 0, argv0 = program): Promise<{ child: ChildProcess; pid: number; pids: number[] }> {
+  const child = spawn(program, args, { detached: true, argv0, cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
+  if (child.pid === undefined) await once(child, 'error');
+  let output = '';
+  child.stdout?.setEncoding('utf8');
+  while (output.split('\n').length <= pids) output += (await once(child.stdout as NodeJS.ReadableStream, 'data'))[0];
+  const found = output.split('\n').slice(0, pids).map(Number);
+  grandchildren.push(...found);
+  return { child, pid: child.pid ?? 0, pids: found };
+}
+
+/** A copy of a program under the name of a harness. */
+function asHarness(program: string, name = 'claude'): string {
+  const copy = join(mkdtempSync(join(inject('runFolder'), 'harness-')), name);
+  copyFileSync(program, copy);
+  return copy;
+}
+
+const startTime = (pid: number): number | undefined => procProcesses.info(pid)?.start;
+const keyOf = (pid: number): string => finder.find(pid).session.key;
+
+describe('a POSIX session', () => {
+  it('is the session of its leader and of what the leader starts', async () => {
+    const { pid, pids } = await start(sh, ['-c', 'sleep 60 & echo $!; sleep 60 & echo $!; wait'], 2);
+    const leader = finder.find(pid);
+    expect(leader).toEqual({ pid, session: { key: `${BOOT}/session/${pid}/${startTime(pid)}`, name: `session ${pid}` } });
+    for (const child of pids) expect(finder.find(child)).toEqual({ pid: child, session: leader.session });
+  });
+
+  it('is another for another leader', async () => {
+    const [first, second] = [await start('sleep', ['60']), await start('sleep', ['60'])];
+    expect(keyOf(first.pid)).not.toBe(keyOf(second.pid));
+  });
+
+  it('is another for a process that left it', async () => {
+    const { pid, pids } = await start(sh, ['-c', 'setsid sleep 60 & echo $!; wait'], 1);
+    const [child = 0] = pids;
+    await expect.poll(() => procProcesses.info(child)?.session).toBe(child);
+    expect(keyOf(child)).not.toBe(keyOf(pid));
+  });
+
+  it('keeps its key when the leader has ended', async () => {
+    const { child, pid, pids } = await start(sh, ['-c', 'sleep 60 & echo $!; sleep 60 & echo $!; read line'], 2);
+    const [seen = 0, unseen = 0] = pids;
+    const key = keyOf(seen);
+    expect(key).toBe(`${BOOT}/session/${pid}/${startTime(pid)}`);
+    child.stdin?.end();
+    await once(child, 'exit');
+    now += 1_000_000;
+    expect(procProcesses.info(pid)).toBe(undefined);
+    expect(keyOf(seen)).toBe(key);
+    expect(keyOf(unseen)).toBe(key);
+  });
+
+  it('whose leader was never seen has one key for all of it', async () => {
+    const { child, pid, pids } = await start(sh, ['-c', 'sleep 60 & echo $!; sleep 60 & echo $!; read line'], 2);
+    child.stdin?.end();
+    await once(child, 'exit');
+    expect(pids.map(keyOf)).toEqual([`${BOOT}/session/${pid}/gone`, `${BOOT}/session/${pid}/gone`]);
+  });
+});
+
+describe('a harness', () => {
+  it('is found by the file it runs, and is the session of everything it starts', async () => {
+    const { pid, pids } = await start(asHarness(sh), ['-c', 'sleep 60 & echo $!; setsid sleep 60 & echo $!; wait'], 2);
+    const session = { key: `${BOOT}/claude/${pid}/${startTime(pid)}`, name: `claude ${pid}` };
+    expect(finder.find(pid)).toEqual({ pid, session });
+    const [, left = 0] = pids;
+    await expect.poll(() => procProcesses.info(left)?.session).toBe(left);
+    for (const child of pids) expect(finder.find(child)).toEqual({ pid: child, session });
+  });
+
+  it('that another harness started is a session of its own', async () => {
+    const { pid, pids } = await start(asHarness(sh), ['-c', `${asHarness('/bin/sleep')} 60 & echo $!; wait`], 1);
+    const [inner = 0] = pids;
+    await expect.poll(() => procProcesses.executable(inner)).toMatch(/\/claude$/);
+    expect(keyOf(inner)).toBe(`${BOOT}/claude/${inner}/${startTime(inner)}`);
+    expect(keyOf(pid)).toBe(`${BOOT}/claude/${pid}/${startTime(pid)}`);
+  });
+
+  it('without a memory folder is a session too', async () => {
+    const { pid } = await start(asHarness('/bin/sleep', 'opencode'), ['60']);
+    expect(finder.find(pid).session.name).toBe(`opencode ${pid}`);
+  });
+
+  it('is not what only says that it is one', async () => {
+    const { pid } = await start('/bin/sleep', ['60'], 0, '/usr/bin/claude');
+    expect(keyOf(pid)).toBe(`${BOOT}/session/${pid}/${startTime(pid)}`);
+  });
+});
+
+test('a thread is in the session of its process', async () => {
+  const { pid } = await start(process.execPath, ['-e', 'console.log(process.pid); setTimeout(() => {}, 60000)'], 1);
+  const threads = readdirSync(`/proc/${pid}/task`).map(Number);
+  expect(threads.length).toBeGreaterThan(1);
+  for (const thread of threads) expect(finder.find(thread)).toEqual(finder.find(pid));
+});
+
+test('nobody, and a process that is gone before it was seen, are unknown', async () => {
+  const { child, pid } = await start('sleep', ['60']);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const unknown = { pid: 0, session: { key: 'unknown', name: 'unknown' } };
+  expect(finder.find(0)).toEqual(unknown);
+  expect(finder.find(pid)).toEqual(unknown);
+});
+
+test('a process that ended is still known for what it was', async () => {
+  const { child, pid } = await start('sleep', ['60']);
+  const before = finder.find(pid);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(finder.find(pid)).toEqual(before);
+  now += 10_000_000;
+  expect(finder.find(pid)).toEqual(before);
+});
+
+test('a process that becomes a harness is seen to be one soon after', async () => {
+  const { child, pid } = await start(sh, ['-c', `read line; exec ${asHarness('/bin/sleep')} 60`]);
+  expect(finder.find(pid).session.name).toBe(`session ${pid}`);
+  child.stdin?.write('\n');
+  await expect.poll(() => procProcesses.executable(pid)).toMatch(/\/claude$/);
+  expect(finder.find(pid).session.name, 'within the time that it is trusted').toBe(`session ${pid}`);
+  now += 100_000;
+  expect(finder.find(pid).session.name).toBe(`claude ${pid}`);
+});
