@@ -24,7 +24,7 @@ const SWEEP = 60_000;
  * which on it is made to begin the log anew, which it waits for.
  */
 const LOG_PAGES = 1000;
-const LOG_PAGES_MOST = 8000;
+const LOG_PAGES_MOST = 4000;
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
 export class Daemon {

@@ -16,7 +16,7 @@ export function recoverDrafts(store: Store, isAlive: (owner: string) => boolean)
         const content = store.putContent(bytes);
         const { tree, path, session } = draft;
         store.addVersion({ tree, path, content, kind: 'interrupted', session });
-        store.deleteDraft(draft.id);
+        store.deleteDraft(draft.id, Number.POSITIVE_INFINITY);
       });
       recovered++;
     }

@@ -55,6 +55,7 @@ class Server {
     this.#limits = data.limits;
     this.#store = new Store(data.folder, { create: false, owner: data.owner, machine: () => data.machine });
     this.#store.db.pragma('wal_autocheckpoint = 0');
+    this.#store.reserveLog();
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const clock = () => this.#store.now;
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;

@@ -72,7 +72,13 @@ function decodeBody(r: WireReader, opcode: number): Body {
     case Opcode.SETATTR:
       return { op: 'setattr', change: decodeAttrChange(r) };
     case Opcode.FALLOCATE:
-      return { op: 'fallocate', fh: handle(r, AT), offset: r.u64(AT + 8), length: r.u64(AT + 16), mode: r.u32(AT + 24) };
+      return {
+        op: 'fallocate',
+        fh: handle(r, AT),
+        offset: r.u64(AT + 8),
+        length: r.u64(AT + 16),
+        mode: r.u32(AT + 24),
+      };
     case Opcode.INIT:
       return decodeInit(r);
     default:

@@ -35,7 +35,9 @@ export function dispatch(d: Dispatcher, request: Request): void {
     d.out.begin();
     const { size } = body;
     answer(d, request, d.out, () => {
-      const code = d.operations.readdir(request.caller, node, body.offset, plus, (e) => d.out.directoryEntry(e, plus, size));
+      const code = d.operations.readdir(request.caller, node, body.offset, plus, (e) =>
+        d.out.directoryEntry(e, plus, size),
+      );
       return code === 0 ? ALREADY_WRITTEN : code;
     });
     return;
@@ -47,7 +49,12 @@ export function dispatch(d: Dispatcher, request: Request): void {
 const ALREADY_WRITTEN = Symbol('written');
 type Payload = ReturnType<typeof run> extends Answer<infer T> ? T | typeof ALREADY_WRITTEN : never;
 
-function answer(d: Dispatcher, request: Request, out: WireWriter, work: () => Answer<Payload> | typeof ALREADY_WRITTEN): void {
+function answer(
+  d: Dispatcher,
+  request: Request,
+  out: WireWriter,
+  work: () => Answer<Payload> | typeof ALREADY_WRITTEN,
+): void {
   let result: Answer<Payload> | typeof ALREADY_WRITTEN;
   try {
     result = work();

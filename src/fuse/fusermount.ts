@@ -7,7 +7,8 @@ const MOUNT_OPTIONS = 'rw,nosuid,nodev,noexec,fsname=mend,subtype=mend';
 export const NO_FUSERMOUNT = 'fusermount3 is not installed: install the package fuse3 ("apt install fuse3" on Debian)';
 
 export const FUSE_CLOSED = '/dev/fuse is closed to you: have an administrator run "chmod 0666 /dev/fuse"';
-export const FUSE_MISSING = 'there is no FUSE here: load it with "modprobe fuse" as root, or let the container have /dev/fuse';
+export const FUSE_MISSING =
+  'there is no FUSE here: load it with "modprobe fuse" as root, or let the container have /dev/fuse';
 export const FUSE_FORBIDDEN = 'FUSE mounts are not permitted here: allow the container or sandbox to mount FUSE';
 
 /** What fusermount3 says in its own words, and what to tell a person. */

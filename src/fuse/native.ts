@@ -17,10 +17,7 @@ export interface Native {
   notify(channel: NativeChannel, message: Buffer, done: (result: number) => void): number;
 }
 
-const CANDIDATES = [
-  `../../native/prebuilt/${process.arch}/mend.node`,
-  '../../native/build/Release/mend.node',
-];
+const CANDIDATES = [`../../native/prebuilt/${process.arch}/mend.node`, '../../native/build/Release/mend.node'];
 
 let loaded: Native | undefined;
 

@@ -1,5 +1,5 @@
-import type { AttrChange, Caller, FileHandle } from './request.js';
 import type { AttrReply, DataReply, DirectoryEntry, EntryReply, OpenReply, StatfsReply } from './reply.js';
+import type { AttrChange, Caller, FileHandle } from './request.js';
 import type { WireName } from './wire-reader.js';
 
 /** A positive errno; an operation that answers nothing returns 0 when it is done. */

@@ -67,7 +67,13 @@ export type Body =
     }
   | { readonly op: 'flush' | 'release' | 'fsync'; readonly fh: FileHandle }
   | { readonly op: 'fsyncdir' | 'releasedir' }
-  | { readonly op: 'fallocate'; readonly fh: FileHandle; readonly offset: number; readonly length: number; readonly mode: number }
+  | {
+      readonly op: 'fallocate';
+      readonly fh: FileHandle;
+      readonly offset: number;
+      readonly length: number;
+      readonly mode: number;
+    }
   | { readonly op: 'readdir' | 'readdirplus'; readonly offset: number; readonly size: number }
   | { readonly op: 'access'; readonly mask: number };
 

@@ -1,5 +1,5 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { isUtf8 } from 'node:buffer';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { isSystemError } from '../errors.js';
 import { DEPTH_MAX, nameFault } from '../ports/limits.js';
 
@@ -38,7 +38,8 @@ export function readFolder(
     for (const raw of names.sort(Buffer.compare)) {
       const name = raw.toString();
       const path = relative === '' ? name : `${relative}/${name}`;
-      const reason = !isUtf8(raw) || nameFault(name) ? 'name is not valid UTF-8' : depth > DEPTH_MAX ? 'lies too deep' : undefined;
+      const reason =
+        !isUtf8(raw) || nameFault(name) ? 'name is not valid UTF-8' : depth > DEPTH_MAX ? 'lies too deep' : undefined;
       if (reason) skipped.push({ path, reason });
       else if (!isLocal(path)) visitEntry(path, depth);
     }
@@ -80,7 +81,8 @@ function readWhole(file: string, most: number): { bytes: Buffer; mtime: number }
       if (count === 0 || length === bytes.length) break;
     }
     const after = fstatSync(fd, { bigint: true });
-    if (length !== Number(before.size) || after.size !== before.size || after.mtimeNs !== before.mtimeNs) return undefined;
+    if (length !== Number(before.size) || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
+      return undefined;
     return { bytes: bytes.subarray(0, length), mtime: Number(before.mtimeNs / 1000n) };
   } finally {
     closeSync(fd);

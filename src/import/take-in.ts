@@ -18,7 +18,13 @@ export interface TakenIn {
  * changed there since replaces the head, and where both changed the newer content becomes head and the other a
  * version. Each file is taken in whole or not at all.
  */
-export function takeIn(store: Store, tree: TreeRow, folder: string, isLocal: (path: string) => boolean, limits: Limits = DEFAULT_LIMITS): TakenIn {
+export function takeIn(
+  store: Store,
+  tree: TreeRow,
+  folder: string,
+  isLocal: (path: string) => boolean,
+  limits: Limits = DEFAULT_LIMITS,
+): TakenIn {
   const memory = new MemoryFiles(store, tree);
   const files: { path: string; outcome: Outcome }[] = [];
   const skipped: Skipped[] = [];
@@ -41,7 +47,14 @@ function unlessInTheWay<T>(work: () => T): T | { reason: string } {
   }
 }
 
-function takeInFile(store: Store, tree: TreeRow, memory: MemoryFiles, folder: string, file: FoundFile, limits: Limits): Outcome | { reason: string } {
+function takeInFile(
+  store: Store,
+  tree: TreeRow,
+  memory: MemoryFiles,
+  folder: string,
+  file: FoundFile,
+  limits: Limits,
+): Outcome | { reason: string } {
   const { path, bytes, mtime } = file;
   const base = store.bases.get(store.machine, folder, tree.id, path);
   const head = memory.find(path);
@@ -54,9 +67,11 @@ function takeInFile(store: Store, tree: TreeRow, memory: MemoryFiles, folder: st
   if (base?.sent === sent) return head ? 'kept' : 'not added';
   const { files, bytes: used } = store.trees.usage(tree.project);
   if (!head && files >= limits.files) return { reason: `is over the limit of ${limits.files} files` };
-  if (used + bytes.length - (head?.row.size ?? 0) > limits.bytes) return { reason: `is over the limit of ${limits.bytes} bytes` };
+  if (used + bytes.length - (head?.row.size ?? 0) > limits.bytes)
+    return { reason: `is over the limit of ${limits.bytes} bytes` };
   if (!head) return settle('added', memory.put(path, bytes, { kind: 'imported', session: 0, mtime }));
-  if (base?.stored === head.content) return settle('updated', memory.put(path, bytes, { kind: 'imported', session: 0 }));
+  if (base?.stored === head.content)
+    return settle('updated', memory.put(path, bytes, { kind: 'imported', session: 0 }));
   if (mtime > head.row.mtime) {
     store.addVersion({ tree: tree.id, path, content: head.content, kind: 'conflict', session: 0 });
     return settle('conflict', memory.put(path, bytes, { kind: 'imported', session: 0 }));

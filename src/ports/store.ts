@@ -59,13 +59,18 @@ export interface TreeStore {
   loadNodes(tree: number, mount: number): NodeRow[];
   loadNode(id: number): NodeRow | undefined;
   insertNode(row: NodeRow): void;
+  /** Updates what a node is; where it lies stays. */
   updateNode(row: NodeRow): void;
+  /** Updates a node whose folder, name or mount changes. */
+  moveNode(row: NodeRow): void;
   deleteNode(id: number): void;
   /** Tells every other daemon that a node of a tree changed. */
   recordChange(tree: number, node: number): void;
 
-  /** Gives a file the head that `row` names, with an entry in the history of `path`; tells the feed. */
+  /** Gives a file, in its place, the head that `row` names, with an entry in the history of `path`; tells the feed. */
   saveHead(row: NodeRow, path: string, kind: VersionKind, session: number): void;
+  /** The same for a row that is stored already. */
+  recordHead(row: NodeRow, path: string, kind: VersionKind, session: number): void;
   /** Takes a file out of the tree: its head becomes a `removed` version of `path`; tells the feed. */
   removeHead(row: NodeRow, path: string, session: number): void;
   addVersion(version: NewVersion): void;
@@ -80,7 +85,8 @@ export interface TreeStore {
   appendDraft(draft: number, index: number, position: number, bytes: Buffer | null): void;
   /** Has a draft start from other bytes, without the writes it had. */
   restartDraft(draft: number, first: number): void;
-  deleteDraft(draft: number): void;
+  /** Deletes a draft that has `writes` rows of writes. */
+  deleteDraft(draft: number, writes: number): void;
 
   readLocal(node: number, position: number, length: number, size: number): Buffer;
   writeLocal(node: number, position: number, bytes: Buffer): void;

@@ -46,9 +46,10 @@ export class DraftTable {
     this.deleteWrites(draft);
   }
 
-  delete(draft: number): void {
+  /** @param writes how many rows of writes it has, at least; with 0 they are not looked for */
+  delete(draft: number, writes: number): void {
     this.#delete.run(draft);
-    this.deleteWrites(draft);
+    if (writes > 0) this.deleteWrites(draft);
   }
 
   deleteWrites(draft: number): void {

@@ -73,7 +73,7 @@ export class MemoryFiles {
       ...{ content, size: bytes.length, mtime, atime: now, ctime: now, shown: mtime },
     };
     store.insertNode(row);
-    store.saveHead(row, path, options.kind, options.session);
+    store.recordHead(row, path, options.kind, options.session);
     return content;
   }
 

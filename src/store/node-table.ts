@@ -10,6 +10,7 @@ export class NodeTable {
   readonly #byName;
   readonly #insert;
   readonly #update;
+  readonly #move;
   readonly #delete;
   readonly #orphans;
   readonly #children;
@@ -26,10 +27,9 @@ export class NodeTable {
     this.#insert = db.prepare(
       `INSERT INTO node (${COLUMNS}) VALUES (@id, @tree, @mount, @parent, @name, @kind, @content, @size, @mtime, @atime, @ctime, @shown)`,
     );
-    this.#update = db.prepare(
-      `UPDATE node SET mount = @mount, parent = @parent, name = @name, content = @content, size = @size,
-       mtime = @mtime, atime = @atime, ctime = @ctime, shown = @shown WHERE id = @id`,
-    );
+    const attributes = 'content = @content, size = @size, mtime = @mtime, atime = @atime, ctime = @ctime, shown = @shown';
+    this.#update = db.prepare(`UPDATE node SET ${attributes} WHERE id = @id`);
+    this.#move = db.prepare(`UPDATE node SET mount = @mount, parent = @parent, name = @name, ${attributes} WHERE id = @id`);
     this.#delete = db.prepare('DELETE FROM node WHERE id = ?');
     this.#orphans = db.prepare(
       'DELETE FROM node WHERE tree = ? AND parent IS NULL AND id NOT IN (SELECT root FROM tree) RETURNING id',
@@ -48,8 +48,14 @@ export class NodeTable {
     this.#insert.run(row);
   }
 
+  /** Updates what a node is, not where it lies. */
   update(row: NodeRow): void {
     this.#update.run(row);
+  }
+
+  /** Updates a node whose place changes too. */
+  move(row: NodeRow): void {
+    this.#move.run(row);
   }
 
   delete(id: number): void {

@@ -55,9 +55,12 @@ function prepareFolder(folder: string, create: boolean): void {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
     } catch (error) {
-      throw new MendError(`cannot make the store folder ${folder}: make ${dirname(folder)} writable or set MEND_STORE_DIR`, {
-        cause: error,
-      });
+      throw new MendError(
+        `cannot make the store folder ${folder}: make ${dirname(folder)} writable or set MEND_STORE_DIR`,
+        {
+          cause: error,
+        },
+      );
     }
   }
   if ((lstatSync(folder).mode & 0o077) === 0) return;
@@ -81,7 +84,9 @@ function prepareFile(file: string, create: boolean): void {
     if (!stat) continue;
     if (!stat.isFile()) throw new MendError(`the store ${path} is not a regular file: move it away`);
     if (stat.uid !== process.getuid?.()) {
-      throw new MendError(`the store ${path} belongs to user ${stat.uid}, not to you: set MEND_STORE_DIR to a folder of yours`);
+      throw new MendError(
+        `the store ${path} belongs to user ${stat.uid}, not to you: set MEND_STORE_DIR to a folder of yours`,
+      );
     }
     if ((stat.mode & 0o077) !== 0) throw new MendError(`others may read the store ${path}: run "chmod 600 ${path}"`);
   }

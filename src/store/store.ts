@@ -25,6 +25,9 @@ export interface StoreOptions extends OpenOptions {
   readonly machine: () => MachineIdentity;
 }
 
+/** Bytes of the write-ahead log that a daemon makes room for. */
+const LOG_RESERVE = 16 * 1024 * 1024;
+
 const now: Clock = () => Math.floor((performance.timeOrigin + performance.now()) * 1000);
 
 /** One connection to a person's store: the tables, and the one way to change memory. */
@@ -139,6 +142,10 @@ export class Store implements TreeStore {
     this.nodes.update(row);
   }
 
+  moveNode(row: NodeRow): void {
+    this.nodes.move(row);
+  }
+
   deleteNode(id: number): void {
     this.nodes.delete(id);
   }
@@ -149,13 +156,17 @@ export class Store implements TreeStore {
 
   saveHead(row: NodeRow, path: string, kind: VersionKind, session: number): void {
     this.nodes.update(row);
+    this.recordHead(row, path, kind, session);
+  }
+
+  recordHead(row: NodeRow, path: string, kind: VersionKind, session: number): void {
     if (row.content !== null) this.addVersion({ tree: row.tree, path, content: row.content, kind, session });
     this.recordChange(row.tree, row.id);
   }
 
   removeHead(row: NodeRow, path: string, session: number): void {
     if (row.content !== null) this.addVersion({ tree: row.tree, path, content: row.content, kind: 'removed', session });
-    this.nodes.update({ ...row, parent: null, name: null });
+    this.nodes.move({ ...row, parent: null, name: null });
     this.recordChange(row.tree, row.id);
   }
 
@@ -187,8 +198,8 @@ export class Store implements TreeStore {
     this.drafts.restart(draft, first);
   }
 
-  deleteDraft(draft: number): void {
-    this.drafts.delete(draft);
+  deleteDraft(draft: number, writes: number): void {
+    this.drafts.delete(draft, writes);
   }
 
   readLocal(node: number, position: number, length: number, size: number): Buffer {
@@ -218,6 +229,11 @@ export class Store implements TreeStore {
   flushed(): Promise<void> {
     this.#unflushed = false;
     return this.#flusher.flush();
+  }
+
+  /** Makes room in the write-ahead log, so that flushing it is quick; for a process that stays. */
+  reserveLog(): void {
+    this.write(() => this.#flusher.reserve(LOG_RESERVE));
   }
 
   /** Flushes when anything was committed since the last flush. */

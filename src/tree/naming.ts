@@ -80,7 +80,7 @@ export function unlink(view: View, caller: Caller, parentId: number, name: strin
   const { store, knowledge, clock } = tree.services;
   const now = clock();
   if (node.isLocal) {
-    store.write(() => store.updateNode({ ...node.row(), parent: null, name: null }));
+    store.write(() => store.moveNode({ ...node.row(), parent: null, name: null }));
     view.detach(node, null);
     touch(parent, now);
     return undefined;
@@ -110,7 +110,7 @@ export function removeDirectory(view: View, parentId: number, name: string | nul
   const { tree } = view;
   const { store, clock } = tree.services;
   store.write(() => {
-    store.updateNode({ ...node.row(), parent: null, name: null });
+    store.moveNode({ ...node.row(), parent: null, name: null });
     if (!node.isLocal) store.recordChange(tree.id, node.id);
   });
   view.detach(node, null);

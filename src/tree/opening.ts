@@ -169,6 +169,6 @@ export function release(view: View, handle: Handle | undefined): Told {
 /** Forgets a draft of a file that its own session removed, as POSIX says of an unlinked file. */
 function discard(view: View, draft: WriteHandle['draft']): void {
   const { store } = view.tree.services;
-  if (draft.stored) store.write(() => store.deleteDraft(draft.id));
+  if (draft.stored) store.write(() => store.deleteDraft(draft.id, draft.writes));
   endDraft(view, draft);
 }

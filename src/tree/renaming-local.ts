@@ -35,16 +35,15 @@ function becomeMemory(view: View, { node, from, to, name, session, ...move }: Mo
   const content = store.write(() => {
     const id = node.content ?? store.putContent(bytes);
     if (target) {
-      store.updateNode({ ...target.row(), parent: null, name: null });
+      store.moveNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
     }
     const own = { mount: 0, parent: to.id, name, content: id, size };
     const row: NodeRow = { ...node.row(), ...own, mtime: id === before && target ? target.mtime : mtime, ctime: now };
     const shown = Math.max(node.shown, target?.shown ?? 0, row.mtime);
-    if (id === before) {
-      store.updateNode({ ...row, shown });
-      store.recordChange(tree.id, node.id);
-    } else store.saveHead({ ...row, shown }, path, 'saved', store.sessionRow(session));
+    store.moveNode({ ...row, shown });
+    if (id === before) store.recordChange(tree.id, node.id);
+    else store.recordHead(row, path, 'saved', store.sessionRow(session));
     if (node.content === null) store.deleteLocal(node.id);
     return id;
   });
@@ -94,9 +93,9 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   const now = clock();
   const { content } = node;
   store.write(() => {
-    if (target) store.updateNode({ ...target.row(), parent: null, name: null });
+    if (target) store.moveNode({ ...target.row(), parent: null, name: null });
     store.removeHead(node.row(), path, store.sessionRow(session));
-    store.updateNode({ ...node.row(), mount: view.mount, parent: to.id, name, ctime: now });
+    store.moveNode({ ...node.row(), mount: view.mount, parent: to.id, name, ctime: now });
   });
   if (target) view.detach(target, null);
   const { size, lookups } = node;

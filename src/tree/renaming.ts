@@ -69,8 +69,8 @@ function moveLocal(view: View, { node, from, to, name, target }: Move): Told {
   const { store, clock } = view.tree.services;
   const now = clock();
   store.write(() => {
-    if (target) store.updateNode({ ...target.row(), parent: null, name: null });
-    store.updateNode({ ...node.row(), parent: to.id, name, ctime: now });
+    if (target) store.moveNode({ ...target.row(), parent: null, name: null });
+    store.moveNode({ ...node.row(), parent: to.id, name, ctime: now });
   });
   if (target) view.detach(target, null);
   relink(view, node, from, to, name, now);
@@ -95,16 +95,14 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   store.write(() => {
     const sessionRow = store.sessionRow(session);
     if (target) {
-      store.updateNode({ ...target.row(), parent: null, name: null });
+      store.moveNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
       if (store.historyIsOwn(tree.id, oldPath, sessionRow)) store.dropHistory(tree.id, oldPath);
       else if (node.content !== null) store.addVersion({ tree: tree.id, path: oldPath, content: node.content, kind: 'removed', session: sessionRow });
     } else store.moveHistory(tree.id, oldPath, newPath);
-    if (changed) store.saveHead(row, newPath, 'saved', sessionRow);
-    else {
-      store.updateNode(row);
-      store.recordChange(tree.id, node.id);
-    }
+    store.moveNode(row);
+    if (changed) store.recordHead(row, newPath, 'saved', sessionRow);
+    else store.recordChange(tree.id, node.id);
   });
   if (target) {
     tree.detach(target, session.key);
@@ -133,10 +131,10 @@ function moveDirectory(view: View, { node: _, from, to, name, target }: Move, no
   const newPath = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
   store.write(() => {
     if (target) {
-      store.updateNode({ ...target.row(), parent: null, name: null });
+      store.moveNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
     }
-    store.updateNode({ ...node.row(), parent: to.id, name, ctime: now });
+    store.moveNode({ ...node.row(), parent: to.id, name, ctime: now });
     store.recordChange(tree.id, node.id);
     moveHistories(view, node, oldPath, newPath);
   });
@@ -175,12 +173,13 @@ function exchange(view: View, { node, from, to, name, session }: Move, target: T
   if (node.kind === 'file' && target.kind === 'file') times.set(node, timeAfter(node, target, now)).set(target, timeAfter(target, node, now));
   const place = (it: TreeNode, parent: DirectoryNode, itsName: string, path: string): void => {
     const row = { ...it.row(), parent: parent.id, name: itsName, ctime: now };
-    if (it.kind === 'file' && !it.isLocal) store.saveHead({ ...row, mtime: times.get(it) ?? it.mtime }, path, 'saved', store.sessionRow(session));
-    else store.updateNode(row);
-    if (!it.isLocal) store.recordChange(tree.id, it.id);
+    const mtime = it.kind === 'file' ? (times.get(it) ?? it.mtime) : it.mtime;
+    store.moveNode({ ...row, mtime });
+    if (it.kind === 'file' && !it.isLocal) store.recordHead(it.row(), path, 'saved', store.sessionRow(session));
+    else if (!it.isLocal) store.recordChange(tree.id, it.id);
   };
   store.write(() => {
-    store.updateNode({ ...target.row(), parent: null, name: null });
+    store.moveNode({ ...target.row(), parent: null, name: null });
     place(node, to, name, newPath);
     place(target, from, oldName, oldPath);
   });

@@ -27,7 +27,7 @@ export function saveDraft(view: View, draft: Draft): Told {
       const row = { ...node.row(), content: id, size: bytes.length, mtime: time, ctime: tree.services.clock(), shown: Math.max(node.shown, time) };
       store.saveHead(row, path, 'saved', store.sessionRow(draft.session));
     } else if (draft.timeSet) store.updateNode({ ...node.row(), mtime: draft.mtime });
-    if (draft.stored) store.deleteDraft(draft.id);
+    if (draft.stored) store.deleteDraft(draft.id, draft.writes);
     return id;
   });
   if (content !== before) {
@@ -108,7 +108,7 @@ function placeOf(view: View, draft: Draft): Place | undefined {
   if (there?.kind === 'file') return { node: there, path, names: [] };
   if (there) return undefined;
   store.write(() => {
-    store.updateNode({ ...node.row(), parent: parent.id, name, content: null, size: 0 });
+    store.moveNode({ ...node.row(), parent: parent.id, name, content: null, size: 0 });
   });
   node.content = null;
   node.size = 0;
@@ -135,7 +135,7 @@ export function keepAside(view: View, draft: Draft, kind: VersionKind): Told {
   const unsaved = inPlace && node.content === null;
   store.write(() => {
     store.addVersion({ tree: tree.id, path, content: store.putContent(draft.bytes), kind, session: store.sessionRow(session) });
-    if (draft.stored) store.deleteDraft(draft.id);
+    if (draft.stored) store.deleteDraft(draft.id, draft.writes);
     if (unsaved) store.removeHead(node.row(), path, 0);
   });
   endDraft(view, draft);

@@ -71,7 +71,7 @@ export function changeDraft(view: View, draft: Draft, snapshot: number | null, c
 function storeChange(view: View, draft: Draft, change: Change): void {
   const { store } = view.tree.services;
   if (draft.writes >= FOLD_AFTER) {
-    store.deleteDraft(draft.id);
+    store.deleteDraft(draft.id, draft.writes);
     draft.stored = false;
     draft.writes = 0;
   }

@@ -79,7 +79,7 @@ describe('with files of several kinds', () => {
     expect(lines[0]).toMatch(/^claude {3}before\.md {21}12 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/);
     expect(lines[1]).toMatch(/^claude {3}plain\.md {23}4 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}2$/);
     // The plant takes two columns of the terminal and two units of a string.
-    expect(lines[2]).toMatch(/^claude {3}"two words\/\\"q\\" 🌱 ñ\.md" {7}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/u);
+    expect(lines[2]).toMatch(/^claude {3}"two words\/\\"q\\" 🌱 ñ\.md" {6}1 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/u);
   });
 
   test('memory --json', async () => {

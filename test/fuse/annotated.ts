@@ -1,3 +1,5 @@
+import type { Body } from '../../src/fuse/request.js';
+
 /** A run of bytes in hexadecimal, as it lies in memory, and the field it is. Blanks in the bytes are ignored. */
 export type Row = readonly [hex: string, field: string];
 
@@ -58,4 +60,15 @@ export function randomSource(seed: number): (bound: number) => number {
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return Math.floor((((t ^ (t >>> 14)) >>> 0) / 4294967296) * bound);
   };
+}
+
+/** One request as `linux/fuse.h` (7.38) lays it out, and what it means. */
+export interface Sample {
+  readonly title: string;
+  /** In hexadecimal. */
+  readonly opcode: string;
+  readonly rows: readonly Row[];
+  readonly body: Body;
+  /** Bytes of the body up to the end of the last field that is used; all of it by default. */
+  readonly used?: number;
 }

@@ -48,7 +48,12 @@ async function say(message: Buffer): Promise<Buffer> {
   return answer.subarray(0, Math.max(0, length));
 }
 
-const init = (minor: string): Row[] => [['07000000', 'major'], [minor, 'minor'], ['00000000', 'max_readahead'], ['00000000', 'flags']];
+const init = (minor: string): Row[] => [
+  ['07000000', 'major'],
+  [minor, 'minor'],
+  ['00000000', 'max_readahead'],
+  ['00000000', 'flags'],
+];
 const error = (answer: Buffer): number => 0 - answer.readInt32LE(4);
 
 test('a kernel that is too old gets an error, and the owner of the mount is told', async () => {

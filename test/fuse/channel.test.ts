@@ -1,5 +1,5 @@
-import { constants } from 'node:os';
 import { closeSync, fstatSync, openSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
@@ -48,8 +48,14 @@ test('files are read, written, listed and removed through the kernel', () =>
       'hello\n2 600 regular file\n.\n..\nMEMORY.md\nb.md',
     );
     expect(operations.lastCaller?.uid).toBe(process.getuid?.());
-    expect(await mount.shell('printf 0123456789 > "$M/new"; printf ab | dd of="$M/new" bs=1 seek=4 conv=notrunc,fsync 2>/dev/null; cat "$M/new"')).toBe('0123ab6789');
-    expect(await mount.shell('truncate -s 3 "$M/new" && mv "$M/new" "$M/b.md" && cat "$M/b.md" && rm "$M/b.md" && ls "$M"')).toBe('012MEMORY.md');
+    expect(
+      await mount.shell(
+        'printf 0123456789 > "$M/new"; printf ab | dd of="$M/new" bs=1 seek=4 conv=notrunc,fsync 2>/dev/null; cat "$M/new"',
+      ),
+    ).toBe('0123ab6789');
+    expect(
+      await mount.shell('truncate -s 3 "$M/new" && mv "$M/new" "$M/b.md" && cat "$M/b.md" && rm "$M/b.md" && ls "$M"'),
+    ).toBe('012MEMORY.md');
     expect(await mount.shell('touch -d @-1.5 "$M/MEMORY.md" && stat -c "%.6Y" "$M/MEMORY.md"')).toBe('-1.500000');
     expect(operations.lastChange?.mtime).toBe(-1_500_000);
     expect(await mount.shell('cat "$M/none"')).toMatch(/^1: .*No such file/);
@@ -92,7 +98,8 @@ test.each(['one name', 'every name'])('a notification drops %s', (which) =>
     expect(await mount.shell('stat -c %s "$M/MEMORY.md"')).toBe('6');
     operations.rename({ pid: 0, uid: 0, gid: 0 }, 1, 'MEMORY.md', 1, 'moved', 0);
     expect(await mount.shell('stat -c %s "$M/MEMORY.md"'), 'the kernel caches').toBe('6');
-    const message = which === 'one name' || !mount.connection.epoch ? invalidateEntry(1, 'MEMORY.md') : incrementEpoch();
+    const message =
+      which === 'one name' || !mount.connection.epoch ? invalidateEntry(1, 'MEMORY.md') : incrementEpoch();
     expect(await mount.channel.notify(message)).toBe(0);
     expect(await mount.shell('stat "$M/MEMORY.md"')).toMatch(/^1: .*No such file/);
     expect(await mount.shell('cat "$M/moved"')).toBe('hello');

@@ -20,7 +20,11 @@ const all = [...samples, ...setattrSamples];
 
 describe('requests, byte for byte', () => {
   it.each(all)('$title', ({ opcode, rows, body }) => {
-    expect(decode(requestBytes(opcode, ...rows))).toEqual({ opcode: Number.parseInt(opcode, 16), ...headerFields, body });
+    expect(decode(requestBytes(opcode, ...rows))).toEqual({
+      opcode: Number.parseInt(opcode, 16),
+      ...headerFields,
+      body,
+    });
   });
 });
 
@@ -64,8 +68,22 @@ const wrong: readonly [title: string, opcode: string, ...rows: Row[]][] = [
   ['an empty second name', '0c', ['0100000000000000', 'newdir'], nameRow('a', 'oldname'), ['00', 'newname']],
   ['more forgets than there are', '2a', ['02000000', 'count'], ['00'.repeat(4), 'dummy'], ['00'.repeat(16), 'one']],
   ['2^32 - 1 forgets', '2a', ['ffffffff', 'count'], ['00'.repeat(4), 'dummy'], ['00'.repeat(16), 'one']],
-  ['more data than there is', '10', ['00'.repeat(16), 'fh, offset'], ['05000000', 'size'], ['00'.repeat(20), ''], ['61626364', 'data']],
-  ['2^32 - 1 bytes of data', '10', ['00'.repeat(16), 'fh, offset'], ['ffffffff', 'size'], ['00'.repeat(20), ''], ['61', 'data']],
+  [
+    'more data than there is',
+    '10',
+    ['00'.repeat(16), 'fh, offset'],
+    ['05000000', 'size'],
+    ['00'.repeat(20), ''],
+    ['61626364', 'data'],
+  ],
+  [
+    '2^32 - 1 bytes of data',
+    '10',
+    ['00'.repeat(16), 'fh, offset'],
+    ['ffffffff', 'size'],
+    ['00'.repeat(20), ''],
+    ['61', 'data'],
+  ],
 ];
 
 test.each(wrong)('%s is refused', (_, opcode, ...rows) => {

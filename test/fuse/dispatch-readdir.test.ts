@@ -54,7 +54,10 @@ function list(offset: number, size: number, plus: boolean): Listed[] {
     });
     const end = dirent + 24 + length;
     at = Math.ceil(end / 8) * 8;
-    expect(reply.subarray(end, at).every((byte) => byte === 0), 'padding').toBe(true);
+    expect(
+      reply.subarray(end, at).every((byte) => byte === 0),
+      'padding',
+    ).toBe(true);
   }
   return listed;
 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import { decodeRequest } from '../../src/fuse/decode.js';
-import { dispatch, FIXED_REPLY_SIZE, type Dispatcher } from '../../src/fuse/dispatch.js';
+import { type Dispatcher, dispatch, FIXED_REPLY_SIZE } from '../../src/fuse/dispatch.js';
 import { WireWriter } from '../../src/fuse/encode.js';
 import type { Request } from '../../src/fuse/request.js';
 import { WireReader } from '../../src/fuse/wire-reader.js';
@@ -54,7 +54,12 @@ function only(replies: readonly Buffer[]): { error: number; payload: Buffer } {
 }
 
 const zeros = (bytes: number, field: string): Row => ['00'.repeat(bytes), field];
-const readRows = (offset: string, size: string): Row[] => [zeros(8, 'fh'), [offset, 'offset'], [size, 'size'], zeros(20, 'rest')];
+const readRows = (offset: string, size: string): Row[] => [
+  zeros(8, 'fh'),
+  [offset, 'offset'],
+  [size, 'size'],
+  zeros(20, 'rest'),
+];
 
 describe('payloads', () => {
   it.each<[title: string, opcode: string, node: number, rows: Row[], bytes: number]>([
@@ -69,7 +74,13 @@ describe('payloads', () => {
     ['STATFS', '11', 1, [], 80],
     ['OPENDIR', '1b', 1, [zeros(8, 'body')], 16],
     ['UNLINK', '0a', 1, [nameRow('b.md', 'name')], 0],
-    ['RENAME2', '2d', 1, [['0100000000000000', 'newdir'], zeros(8, 'flags'), nameRow('b.md', 'old'), nameRow('c.md', 'new')], 0],
+    [
+      'RENAME2',
+      '2d',
+      1,
+      [['0100000000000000', 'newdir'], zeros(8, 'flags'), nameRow('b.md', 'old'), nameRow('c.md', 'new')],
+      0,
+    ],
     ['ACCESS', '22', 2, [['06000000', 'mask'], zeros(4, 'padding')], 0],
     ['FLUSH', '19', 2, [zeros(24, 'body')], 0],
     ['RELEASE', '12', 2, [zeros(24, 'body')], 0],
@@ -93,7 +104,10 @@ describe('payloads', () => {
 
   it('WRITE answers how much was written', () => {
     const { payload } = only(
-      ask('10', 3, zeros(8, 'fh'), ['0100000000000000', 'offset'], ['03000000', 'size'], zeros(20, 'rest'), ['787978', 'data']),
+      ask('10', 3, zeros(8, 'fh'), ['0100000000000000', 'offset'], ['03000000', 'size'], zeros(20, 'rest'), [
+        '787978',
+        'data',
+      ]),
     );
     expect(payload.toString('hex')).toBe('03000000 00000000'.replace(' ', ''));
     expect(operations.nodes.get(3)?.bytes.toString()).toBe('bxyx');
@@ -180,9 +194,27 @@ describe('answers that come later', () => {
 
 test('FORGET, BATCH_FORGET and INTERRUPT get no reply', () => {
   expect(ask('02', 7, ['0300000000000000', 'nlookup'])).toEqual([]);
-  const one: Row[] = [['0700000000000000', 'nodeid'], ['0200000000000000', 'nlookup']];
-  expect(ask('2a', 0, ['02000000', 'count'], zeros(4, 'dummy'), ...one, ['0900000000000000', 'nodeid'], ['0100000000000000', 'nlookup'])).toEqual([]);
-  expect(operations.forgotten).toEqual(new Map([[7, 5], [9, 1]]));
+  const one: Row[] = [
+    ['0700000000000000', 'nodeid'],
+    ['0200000000000000', 'nlookup'],
+  ];
+  expect(
+    ask(
+      '2a',
+      0,
+      ['02000000', 'count'],
+      zeros(4, 'dummy'),
+      ...one,
+      ['0900000000000000', 'nodeid'],
+      ['0100000000000000', 'nlookup'],
+    ),
+  ).toEqual([]);
+  expect(operations.forgotten).toEqual(
+    new Map([
+      [7, 5],
+      [9, 1],
+    ]),
+  );
   expect(ask('24', 0, zeros(8, 'unique'))).toEqual([]);
   expect(waiting).toEqual([]);
 });
@@ -190,7 +222,14 @@ test('FORGET, BATCH_FORGET and INTERRUPT get no reply', () => {
 test('every other request gets exactly one reply', async () => {
   for (const { opcode, rows, body, title } of [...samples, ...setattrSamples]) {
     if (body.op === 'init') continue;
-    const request: Request = { opcode: 0, uniqueLow: 1, uniqueHigh: 2, node: 1, caller: { pid: 1, uid: 1, gid: 1 }, body };
+    const request: Request = {
+      opcode: 0,
+      uniqueLow: 1,
+      uniqueHigh: 2,
+      node: 1,
+      caller: { pid: 1, uid: 1, gid: 1 },
+      body,
+    };
     dispatch(dispatcher, request);
     await Promise.all(waiting.splice(0));
     const silent = body.op === 'forget' || body.op === 'interrupt';

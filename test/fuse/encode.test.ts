@@ -54,7 +54,12 @@ describe('replies, byte for byte', () => {
     out.u32(5);
     out.finish(0x11223344, 0x55667788, 0, 7);
     expect(out.bytes.toString('hex', 0, out.length)).toBe(
-      hex(['1b000000', 'len: 16 + 4 + 7'], ['00000000', 'error'], ['44332211 88776655', 'unique'], ['05000000', 'payload']),
+      hex(
+        ['1b000000', 'len: 16 + 4 + 7'],
+        ['00000000', 'error'],
+        ['44332211 88776655', 'unique'],
+        ['05000000', 'payload'],
+      ),
     );
   });
 
@@ -71,7 +76,15 @@ describe('replies, byte for byte', () => {
   });
 
   it('fuse_attr of a folder, with times before 1970 and after 2106', () => {
-    out.attr({ ino: 1, kind: 'directory', size: 0, nlink: 3, atime: -1, mtime: -1_500_000, ctime: 4_294_967_297_000_000 });
+    out.attr({
+      ino: 1,
+      kind: 'directory',
+      size: 0,
+      nlink: 3,
+      atime: -1,
+      mtime: -1_500_000,
+      ctime: 4_294_967_297_000_000,
+    });
     expect(payload()).toBe(
       hex(
         ['0100000000000000', 'ino'],
@@ -94,7 +107,9 @@ describe('replies, byte for byte', () => {
 
   it('fuse_attr_out', () => {
     out.attrOut({ attrValid: 1, attr: file });
-    expect(payload()).toBe(hex(['0100000000000000', 'attr_valid'], ['00000000', 'attr_valid_nsec'], ['00000000', 'dummy'], ...fileRows));
+    expect(payload()).toBe(
+      hex(['0100000000000000', 'attr_valid'], ['00000000', 'attr_valid_nsec'], ['00000000', 'dummy'], ...fileRows),
+    );
   });
 
   it('fuse_entry_out', () => {
@@ -104,7 +119,9 @@ describe('replies, byte for byte', () => {
 
   it('fuse_open_out', () => {
     out.openOut({ fhHigh: 0x80000001, fhLow: 0xfffffffe, openFlags: 1 });
-    expect(payload()).toBe(hex(['feffffff 01000080', 'fh'], ['01000000', 'open_flags: FOPEN_DIRECT_IO'], ['00000000', 'padding']));
+    expect(payload()).toBe(
+      hex(['feffffff 01000080', 'fh'], ['01000000', 'open_flags: FOPEN_DIRECT_IO'], ['00000000', 'padding']),
+    );
   });
 
   it('fuse_statfs_out', () => {
@@ -213,6 +230,8 @@ describe('notifications, byte for byte', () => {
   });
 
   test('FUSE_NOTIFY_INC_EPOCH', () => {
-    expect(incrementEpoch().toString('hex')).toBe(hex(['10000000', 'len'], ['08000000', 'error: FUSE_NOTIFY_INC_EPOCH'], ['00'.repeat(8), 'unique']));
+    expect(incrementEpoch().toString('hex')).toBe(
+      hex(['10000000', 'len'], ['08000000', 'error: FUSE_NOTIFY_INC_EPOCH'], ['00'.repeat(8), 'unique']),
+    );
   });
 });

@@ -37,7 +37,9 @@ async function refusal(work: Promise<unknown>): Promise<string> {
 
 test('a missing fusermount3 is named, with its package', async () => {
   process.env['PATH'] = folder;
-  expect(await refusal(mountWithFusermount(native, folder))).toMatch(/fusermount3 is not installed: install the package fuse3/);
+  expect(await refusal(mountWithFusermount(native, folder))).toMatch(
+    /fusermount3 is not installed: install the package fuse3/,
+  );
   expect(await refusal(unmountWithFusermount(folder, true))).toMatch(/fusermount3 is not installed/);
 });
 
@@ -49,7 +51,8 @@ test('a mount point that is not there is refused in the words of fusermount3', a
 });
 
 test('what is not mounted cannot be unmounted', async () => {
-  for (const lazy of [false, true]) expect(await refusal(unmountWithFusermount(folder, lazy))).toMatch(/^cannot unmount [^\n]+$/);
+  for (const lazy of [false, true])
+    expect(await refusal(unmountWithFusermount(folder, lazy))).toMatch(/^cannot unmount [^\n]+$/);
 });
 
 test.runIf(isRoot)('an ordinary user cannot mount over a folder of somebody else', async () => {
@@ -77,7 +80,10 @@ test('a mount in use comes off only lazily', async () => {
   const mount = await serve(new MemoryOperations({ a: 'text' }));
   try {
     await withDeadline(45, [mount.point], async () => {
-      const reader = spawn('sh', ['-c', 'exec 3<"$0/a"; echo open; read line; cat <&3', mount.point], { cwd: '/', stdio: 'pipe' });
+      const reader = spawn('sh', ['-c', 'exec 3<"$0/a"; echo open; read line; cat <&3', mount.point], {
+        cwd: '/',
+        stdio: 'pipe',
+      });
       let output = '';
       reader.stdout.setEncoding('utf8').on('data', (text: string) => {
         output += text;

@@ -1,10 +1,11 @@
 import { constants } from 'node:os';
-import type { Errno, Operations } from '../../src/fuse/operations.js';
+import type { Answer, Errno, Operations } from '../../src/fuse/operations.js';
 import type { AttrReply, DataReply, DirectoryEntry, EntryReply, OpenReply, StatfsReply } from '../../src/fuse/reply.js';
 import type { AttrChange, Caller, FileHandle } from '../../src/fuse/request.js';
 import type { WireName } from '../../src/fuse/wire-reader.js';
 
-const { ENOENT, EEXIST, EISDIR, EINVAL } = constants.errno;
+const { ENOENT, EEXIST, EFBIG, EISDIR, EINVAL } = constants.errno;
+const LARGEST = 16 * 1024 * 1024;
 const DAY = 86_400_000_000;
 
 interface MemoryNode {
@@ -69,7 +70,9 @@ export class MemoryOperations implements Operations {
     this.lastChange = change;
     const found = this.nodes.get(node);
     if (!found) return ENOENT;
-    if (change.size !== undefined) found.bytes = Buffer.concat([found.bytes, Buffer.alloc(change.size)]).subarray(0, change.size);
+    if ((change.size ?? 0) > LARGEST) return EFBIG;
+    if (change.size !== undefined)
+      found.bytes = Buffer.concat([found.bytes, Buffer.alloc(change.size)]).subarray(0, change.size);
     if (typeof change.mtime === 'number') found.mtime = change.mtime;
     return this.#attr(found);
   }
@@ -83,7 +86,7 @@ export class MemoryOperations implements Operations {
     return this.#make(caller, parent, name, 'file');
   }
 
-  mkdir(caller: Caller, parent: number, name: WireName): EntryReply | Errno {
+  mkdir(caller: Caller, parent: number, name: WireName): Answer<EntryReply> {
     return this.#make(caller, parent, name, 'directory');
   }
 
@@ -104,7 +107,14 @@ export class MemoryOperations implements Operations {
     return 0;
   }
 
-  rename(caller: Caller, parent: number, name: WireName, newParent: number, newName: WireName, flags: number): 0 | Errno {
+  rename(
+    caller: Caller,
+    parent: number,
+    name: WireName,
+    newParent: number,
+    newName: WireName,
+    flags: number,
+  ): 0 | Errno {
     this.#begin(caller);
     const node = this.child(parent, name);
     const target = this.child(newParent, newName);
@@ -121,7 +131,12 @@ export class MemoryOperations implements Operations {
     return this.nodes.has(node) ? { fhHigh: flags, fhLow: node, openFlags: 1 } : ENOENT;
   }
 
-  create(caller: Caller, parent: number, name: WireName, flags: number): { entry: EntryReply; open: OpenReply } | Errno {
+  create(
+    caller: Caller,
+    parent: number,
+    name: WireName,
+    flags: number,
+  ): { entry: EntryReply; open: OpenReply } | Errno {
     const entry = this.#make(caller, parent, name, 'file');
     return typeof entry === 'number' ? entry : { entry, open: { fhHigh: flags, fhLow: entry.node, openFlags: 1 } };
   }
@@ -138,6 +153,7 @@ export class MemoryOperations implements Operations {
     this.#begin(caller);
     const found = this.nodes.get(node);
     if (!found) return ENOENT;
+    if (offset + data.length > LARGEST) return EFBIG;
     const grown = Buffer.alloc(Math.max(found.bytes.length, offset + data.length));
     found.bytes.copy(grown);
     data.copy(grown, offset);
@@ -167,7 +183,13 @@ export class MemoryOperations implements Operations {
     return this.disk;
   }
 
-  readdir(caller: Caller, node: number, offset: number, plus: boolean, take: (entry: DirectoryEntry) => boolean): Errno {
+  readdir(
+    caller: Caller,
+    node: number,
+    offset: number,
+    plus: boolean,
+    take: (entry: DirectoryEntry) => boolean,
+  ): Errno {
     this.#begin(caller);
     if (this.nodes.get(node)?.kind !== 'directory') return constants.errno.ENOTDIR;
     const own = { kind: 'directory', ino: node } as const;
@@ -175,7 +197,12 @@ export class MemoryOperations implements Operations {
     const list = [
       { ...own, name: '.' },
       { ...own, name: '..' },
-      ...children.map((child) => ({ name: child.name, kind: child.kind, ino: child.id, ...(plus ? { entry: this.#entry(child) } : {}) })),
+      ...children.map((child) => ({
+        name: child.name,
+        kind: child.kind,
+        ino: child.id,
+        ...(plus ? { entry: this.#entry(child) } : {}),
+      })),
     ];
     for (let i = offset; i < list.length; i++) {
       const entry = list[i];
@@ -202,7 +229,10 @@ export class MemoryOperations implements Operations {
   }
 
   #attr({ id, kind, bytes, mtime }: MemoryNode): AttrReply {
-    return { attrValid: this.validity, attr: { ino: id, kind, size: bytes.length, nlink: 1, mtime, atime: mtime, ctime: mtime } };
+    return {
+      attrValid: this.validity,
+      attr: { ino: id, kind, size: bytes.length, nlink: 1, mtime, atime: mtime, ctime: mtime },
+    };
   }
 
   #entry(node: MemoryNode): EntryReply {

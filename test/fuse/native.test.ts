@@ -176,13 +176,17 @@ test('wrong arguments throw and leave nothing behind', () => {
     ['notify', [channel, buffer, undefined]],
     ['notify', [{}, buffer, () => {}]],
   ];
-  for (const [name, args] of wrong) expect(() => call[name]?.(...args), `${name}(${args.length})`).toThrow(/wrong argument/);
+  for (const [name, args] of wrong)
+    expect(() => call[name]?.(...args), `${name}(${args.length})`).toThrow(/wrong argument/);
   native.unwatch(channel);
 });
 
 test.each(['terminate', 'exit'])('a thread that ends with an open channel takes nothing with it: %s', (how) => {
   const script = join(import.meta.dirname, 'thread-with-channel.mjs');
   const addon = join(import.meta.dirname, '../../native/build/Release/mend.node');
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [script, addon, how], { encoding: 'utf8', timeout: 30_000 });
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, [script, addon, how], {
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
   expect({ status, signal, stdout, stderr }).toEqual({ status: 0, signal: null, stdout: 'still here\n', stderr: '' });
 });

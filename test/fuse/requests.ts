@@ -1,16 +1,5 @@
-import type { Body } from '../../src/fuse/request.js';
-import { nameRow, type Row } from './annotated.js';
-
-/** One request as `linux/fuse.h` (7.38) lays it out, and what it means. */
-export interface Sample {
-  readonly title: string;
-  /** In hexadecimal. */
-  readonly opcode: string;
-  readonly rows: readonly Row[];
-  readonly body: Body;
-  /** Bytes of the body up to the end of the last field that is used; all of it by default. */
-  readonly used?: number;
-}
+import { nameRow, type Row, type Sample } from './annotated.js';
+import { nameSamples } from './name-requests.js';
 
 const fhRow: Row = ['0d0c0b0a 1d1c1b1a', 'fh'];
 const fh = { low: 0x0a0b0c0d, high: 0x1a1b1c1d };
@@ -20,91 +9,29 @@ const padding: Row = ['00000000', 'padding'];
 const farOffset: Row = ['10000000 01000000', 'offset'];
 const FAR = 2 ** 32 + 16;
 
-const named: readonly Sample[] = [
-  { title: 'LOOKUP', opcode: '01', rows: [nameRow('MEMORY.md', 'name')], body: { op: 'lookup', name: 'MEMORY.md' } },
-  { title: 'UNLINK', opcode: '0a', rows: [nameRow('ä☃😀.md', 'name')], body: { op: 'unlink', name: 'ä☃😀.md' } },
-  { title: 'RMDIR', opcode: '0b', rows: [nameRow('d', 'name')], body: { op: 'rmdir', name: 'd' } },
-  {
-    title: 'LOOKUP of bytes that are not UTF-8',
-    opcode: '01',
-    rows: [['61 ff 62 00', 'name: a, 0xff, b']],
-    body: { op: 'lookup', name: null },
-  },
-  {
-    title: 'LOOKUP of a surrogate in UTF-8 form',
-    opcode: '01',
-    rows: [['ed a0 80 00', 'name: U+D800']],
-    body: { op: 'lookup', name: null },
-  },
-  {
-    title: 'SYMLINK',
-    opcode: '06',
-    rows: [nameRow('link', 'name'), nameRow('/target', 'target')],
-    body: { op: 'symlink', name: 'link' },
-    used: 5,
-  },
-  {
-    title: 'LINK',
-    opcode: '0d',
-    rows: [['2a00000000000000', 'oldnodeid'], nameRow('hard', 'newname')],
-    body: { op: 'link', name: 'hard' },
-  },
-  {
-    title: 'MKNOD',
-    opcode: '08',
-    rows: [['a4810000', 'mode: S_IFREG 0644'], ['00000000', 'rdev'], ['12000000', 'umask'], padding, nameRow('n', 'name')],
-    body: { op: 'mknod', mode: 0o100644, name: 'n' },
-  },
-  {
-    title: 'MKDIR',
-    opcode: '09',
-    rows: [['ed010000', 'mode: 0755'], ['12000000', 'umask'], nameRow('sub', 'name')],
-    body: { op: 'mkdir', name: 'sub' },
-  },
-  {
-    title: 'CREATE',
-    opcode: '23',
-    rows: [
-      ['c1800000', 'flags: O_WRONLY|O_CREAT|O_EXCL|O_LARGEFILE'],
-      ['a4810000', 'mode'],
-      ['12000000', 'umask'],
-      ['00000000', 'open_flags'],
-      nameRow('note.md', 'name'),
-    ],
-    body: { op: 'create', flags: 0x80c1, name: 'note.md' },
-  },
-  {
-    title: 'RENAME',
-    opcode: '0c',
-    rows: [['05000000 02000000', 'newdir'], nameRow('old', 'oldname'), nameRow('new', 'newname')],
-    body: { op: 'rename', name: 'old', newParent: 2 * 2 ** 32 + 5, newName: 'new', flags: 0 },
-  },
-  {
-    title: 'RENAME2',
-    opcode: '2d',
-    rows: [
-      ['0500000000000000', 'newdir'],
-      ['01000000', 'flags: RENAME_NOREPLACE'],
-      padding,
-      nameRow('a', 'oldname'),
-      ['c3 28 00', 'newname, not UTF-8'],
-    ],
-    body: { op: 'rename', name: 'a', newParent: 5, newName: null, flags: 1 },
-  },
-];
-
 const open: readonly Sample[] = [
   {
     title: 'OPEN',
     opcode: '0e',
-    rows: [['02840000', 'flags: O_RDWR|O_APPEND|O_LARGEFILE'], ['00000000', 'open_flags']],
+    rows: [
+      ['02840000', 'flags: O_RDWR|O_APPEND|O_LARGEFILE'],
+      ['00000000', 'open_flags'],
+    ],
     body: { op: 'open', flags: 0x8402 },
     used: 4,
   },
   {
     title: 'READ',
     opcode: '0f',
-    rows: [fhRow, farOffset, ['00100000', 'size: 4096'], ['00000000', 'read_flags'], lockOwner, ['00800000', 'flags'], padding],
+    rows: [
+      fhRow,
+      farOffset,
+      ['00100000', 'size: 4096'],
+      ['00000000', 'read_flags'],
+      lockOwner,
+      ['00800000', 'flags'],
+      padding,
+    ],
     body: { op: 'read', fh, offset: FAR, size: 4096 },
     used: 20,
   },
@@ -168,14 +95,30 @@ const open: readonly Sample[] = [
   {
     title: 'READDIR',
     opcode: '1c',
-    rows: [fhRow, ['0200000000000000', 'offset'], ['00800000', 'size'], ['00000000', 'read_flags'], lockOwner, ['00000000', 'flags'], padding],
+    rows: [
+      fhRow,
+      ['0200000000000000', 'offset'],
+      ['00800000', 'size'],
+      ['00000000', 'read_flags'],
+      lockOwner,
+      ['00000000', 'flags'],
+      padding,
+    ],
     body: { op: 'readdir', offset: 2, size: 32768 },
     used: 20,
   },
   {
     title: 'READDIRPLUS',
     opcode: '2c',
-    rows: [fhRow, farOffset, ['00100000', 'size'], ['00000000', 'read_flags'], lockOwner, ['00000000', 'flags'], padding],
+    rows: [
+      fhRow,
+      farOffset,
+      ['00100000', 'size'],
+      ['00000000', 'read_flags'],
+      lockOwner,
+      ['00000000', 'flags'],
+      padding,
+    ],
     body: { op: 'readdirplus', offset: FAR, size: 4096 },
     used: 20,
   },
@@ -191,7 +134,16 @@ const bare: readonly Sample[] = [
   },
   { title: 'READLINK', opcode: '05', rows: [], body: { op: 'readlink' } },
   { title: 'STATFS', opcode: '11', rows: [], body: { op: 'statfs' } },
-  { title: 'OPENDIR', opcode: '1b', rows: [['00880100', 'flags'], ['00000000', 'open_flags']], body: { op: 'opendir' }, used: 0 },
+  {
+    title: 'OPENDIR',
+    opcode: '1b',
+    rows: [
+      ['00880100', 'flags'],
+      ['00000000', 'open_flags'],
+    ],
+    body: { op: 'opendir' },
+    used: 0,
+  },
   {
     title: 'RELEASEDIR',
     opcode: '1d',
@@ -199,12 +151,24 @@ const bare: readonly Sample[] = [
     body: { op: 'releasedir' },
     used: 0,
   },
-  { title: 'FSYNCDIR', opcode: '1e', rows: [fhRow, ['00000000', 'fsync_flags'], padding], body: { op: 'fsyncdir' }, used: 0 },
+  {
+    title: 'FSYNCDIR',
+    opcode: '1e',
+    rows: [fhRow, ['00000000', 'fsync_flags'], padding],
+    body: { op: 'fsyncdir' },
+    used: 0,
+  },
   { title: 'INTERRUPT', opcode: '24', rows: [['44332211 88776655', 'unique']], body: { op: 'interrupt' }, used: 0 },
   { title: 'SYNCFS', opcode: '32', rows: [['0000000000000000', 'padding']], body: { op: 'syncfs' }, used: 0 },
   { title: 'DESTROY', opcode: '26', rows: [], body: { op: 'destroy' } },
   { title: 'ACCESS', opcode: '22', rows: [['07000000', 'mask'], padding], body: { op: 'access', mask: 7 }, used: 4 },
-  { title: 'GETXATTR', opcode: '16', rows: [['00000000', 'size'], padding, nameRow('user.x', 'name')], body: { op: 'unknown' }, used: 0 },
+  {
+    title: 'GETXATTR',
+    opcode: '16',
+    rows: [['00000000', 'size'], padding, nameRow('user.x', 'name')],
+    body: { op: 'unknown' },
+    used: 0,
+  },
   { title: 'an opcode of the future', opcode: 'f0', rows: [['01', 'anything']], body: { op: 'unknown' }, used: 0 },
   { title: 'opcode 0', opcode: '00', rows: [], body: { op: 'unknown' } },
 ];
@@ -238,7 +202,10 @@ const forgets: readonly Sample[] = [
   {
     title: 'BATCH_FORGET of none',
     opcode: '2a',
-    rows: [['00000000', 'count'], ['00000000', 'dummy']],
+    rows: [
+      ['00000000', 'count'],
+      ['00000000', 'dummy'],
+    ],
     body: { op: 'forget', list: [] },
   },
 ];
@@ -286,4 +253,4 @@ const init: readonly Sample[] = [
 ];
 
 /** Every kind of request but SETATTR, which has a table of its own. */
-export const samples: readonly Sample[] = [...named, ...open, ...bare, ...forgets, ...init];
+export const samples: readonly Sample[] = [...nameSamples, ...open, ...bare, ...forgets, ...init];

@@ -44,7 +44,10 @@ export async function serve(operations: Operations): Promise<Served> {
   return {
     ...{ point, channel: own, connection, user, ended },
     async shell(command) {
-      const { code, stdout, stderr } = await user.run(['sh', '-c', command], { env: { M: point, LC_ALL: 'C' }, timeout: 30 });
+      const { code, stdout, stderr } = await user.run(['sh', '-c', command], {
+        env: { M: point, LC_ALL: 'C' },
+        timeout: 30,
+      });
       return code === 0 ? stdout.trimEnd() : `${code}: ${stderr.trim()}`;
     },
     async end() {

@@ -1,6 +1,5 @@
 import type { AttrChange } from '../../src/fuse/request.js';
-import type { Row } from './annotated.js';
-import type { Sample } from './requests.js';
+import type { Row, Sample } from './annotated.js';
 
 /** `struct fuse_setattr_in` (88 bytes) with every field filled; `valid` says which of them count. */
 export function setattrRows(valid: string, changed: Readonly<Record<string, string>> = {}): Row[] {
@@ -26,7 +25,12 @@ export function setattrRows(valid: string, changed: Readonly<Record<string, stri
 }
 
 function sample(title: string, valid: string, change: AttrChange, changed?: Readonly<Record<string, string>>): Sample {
-  return { title: `SETATTR ${title}`, opcode: '04', rows: setattrRows(valid, changed), body: { op: 'setattr', change } };
+  return {
+    title: `SETATTR ${title}`,
+    opcode: '04',
+    rows: setattrRows(valid, changed),
+    body: { op: 'setattr', change },
+  };
 }
 
 const fh = { low: 0x0a0b0c0d, high: 0x1a1b1c1d };
@@ -40,11 +44,21 @@ export const setattrSamples: readonly Sample[] = [
   sample('SIZE', '08000000', { size: 2 ** 32 + 7 }),
   sample('ATIME, below a microsecond', '10000000', { atime: 100_000_000_000_000 }),
   sample('MTIME before 1970', '20000000', { mtime: -750_000 }),
-  sample('MTIME of 1901', '20000000', { mtime: -2_147_483_648_000_000 + 1 }, {
-    mtime: '00000080 ffffffff',
-    mtimensec: 'e8030000',
-  }),
-  sample('MTIME after 2038', '20000000', { mtime: 4_294_967_296_999_999 }, { mtime: '00000000 01000000', mtimensec: 'ffc99a3b' }),
+  sample(
+    'MTIME of 1901',
+    '20000000',
+    { mtime: -2_147_483_648_000_000 + 1 },
+    {
+      mtime: '00000080 ffffffff',
+      mtimensec: 'e8030000',
+    },
+  ),
+  sample(
+    'MTIME after 2038',
+    '20000000',
+    { mtime: 4_294_967_296_999_999 },
+    { mtime: '00000000 01000000', mtimensec: 'ffc99a3b' },
+  ),
   sample('FH', '40000000', { fh }),
   sample('ATIME_NOW', '90000000', { atime: 'now' }),
   sample('MTIME_NOW', '20010000', { mtime: 'now' }),

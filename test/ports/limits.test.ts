@@ -5,9 +5,12 @@ test.each([null, '', '.', '..', 'a/b', '/', 'a\0b'])('the name %j is invalid', (
   expect(nameFault(name)).toBe('invalid');
 });
 
-test.each(['a', '...', '.hidden', ' ', 'a\nb', '\\', 'é☃😀', '-rf', 'x'.repeat(NAME_MAX), 'é'.repeat(127)])('the name %j is fine', (name) => {
-  expect(nameFault(name)).toBe(undefined);
-});
+test.each(['a', '...', '.hidden', ' ', 'a\nb', '\\', 'é☃😀', '-rf', 'x'.repeat(NAME_MAX), 'é'.repeat(127)])(
+  'the name %j is fine',
+  (name) => {
+    expect(nameFault(name)).toBe(undefined);
+  },
+);
 
 test('a name is measured in bytes', () => {
   expect(nameFault('x'.repeat(NAME_MAX + 1))).toBe('too long');

@@ -27,7 +27,12 @@ afterEach(() => {
 });
 
 function newFinder(): SessionFinder {
-  return new SessionFinder(procProcesses, () => now, BOOT, (executable) => harnessOfProgram(executable)?.name);
+  return new SessionFinder(
+    procProcesses,
+    () => now,
+    BOOT,
+    (executable) => harnessOfProgram(executable)?.name,
+  );
 }
 
 function end(pid: number): void {
@@ -39,7 +44,12 @@ function end(pid: number): void {
 }
 
 /** Starts a program as the leader of a POSIX session of its own; it prints `pids` process ids, one a line. */
-async function start(program: string, args: string[], pids = 0, argv0 = program): Promise<{ child: ChildProcess; pid: number; pids: number[] }> {
+async function start(
+  program: string,
+  args: string[],
+  pids = 0,
+  argv0 = program,
+): Promise<{ child: ChildProcess; pid: number; pids: number[] }> {
   const child = spawn(program, args, { detached: true, argv0, cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
   children.push(child);
   if (child.pid === undefined) await once(child, 'error');
@@ -65,7 +75,10 @@ describe('a POSIX session', () => {
   it('is the session of its leader and of what the leader starts', async () => {
     const { pid, pids } = await start(sh, ['-c', 'sleep 60 & echo $!; sleep 60 & echo $!; wait'], 2);
     const leader = finder.find(pid);
-    expect(leader).toEqual({ pid, session: { key: `${BOOT}/session/${pid}/${startTime(pid)}`, name: `session ${pid}` } });
+    expect(leader).toEqual({
+      pid,
+      session: { key: `${BOOT}/session/${pid}/${startTime(pid)}`, name: `session ${pid}` },
+    });
     for (const child of pids) expect(finder.find(child)).toEqual({ pid: child, session: leader.session });
   });
 

@@ -71,10 +71,32 @@ describe('the sweep', () => {
   });
 
   const keepers: readonly [title: string, keep: (id: number) => void][] = [
-    ['a head', (content) => store.insertNode({ id: store.newId(), tree: tree.id, mount: 0, parent: tree.root, name: 'a', kind: 'file', content, size: 1, ...times })],
+    [
+      'a head',
+      (content) =>
+        store.insertNode({
+          id: store.newId(),
+          tree: tree.id,
+          mount: 0,
+          parent: tree.root,
+          name: 'a',
+          kind: 'file',
+          content,
+          size: 1,
+          ...times,
+        }),
+    ],
     ['a version', (content) => store.addVersion({ tree: tree.id, path: 'a', content, kind: 'conflict', session: 0 })],
-    ['the base of a draft', (base) => store.insertDraft({ id: store.newId(), tree: tree.id, node: 1, path: 'a', session: 1, base, first: null })],
-    ['the first write of a draft', (first) => store.insertDraft({ id: store.newId(), tree: tree.id, node: 1, path: 'a', session: 1, base: null, first })],
+    [
+      'the base of a draft',
+      (base) =>
+        store.insertDraft({ id: store.newId(), tree: tree.id, node: 1, path: 'a', session: 1, base, first: null }),
+    ],
+    [
+      'the first write of a draft',
+      (first) =>
+        store.insertDraft({ id: store.newId(), tree: tree.id, node: 1, path: 'a', session: 1, base: null, first }),
+    ],
     ['what a session was served', (content) => store.saveServed(1, tree.id, 'a', content, null)],
     ['what a session wrote', (wrote) => store.saveServed(1, tree.id, 'a', null, wrote)],
     ['what an import sent', (sent) => store.bases.put(1, '/f', tree.id, { path: 'a', sent, stored: sent })],

@@ -21,20 +21,54 @@ const row = (id: number, more: Partial<DraftRow> = {}): DraftRow => ({
 /** Stores writes, `[position, text]`, or `[length, null]` for a truncation. */
 function append(draft: number, ...writes: readonly (readonly [number, string | null])[]): void {
   store.write(() => {
-    writes.forEach(([position, text], i) => store.appendDraft(draft, i, position, text === null ? null : Buffer.from(text)));
+    for (const [i, [position, text]] of writes.entries()) {
+      store.appendDraft(draft, i, position, text === null ? null : Buffer.from(text));
+    }
   });
 }
 
 describe('playing writes', () => {
   it.each<[title: string, base: string, writes: [number, string | null][], result: string]>([
     ['none', 'base', [], 'base'],
-    ['over, in order', 'base', [[0, 'xx'], [1, 'yy']], 'xyye'],
-    ['at the end', 'base', [[4, '+'], [5, '+']], 'base++'],
+    [
+      'over, in order',
+      'base',
+      [
+        [0, 'xx'],
+        [1, 'yy'],
+      ],
+      'xyye',
+    ],
+    [
+      'at the end',
+      'base',
+      [
+        [4, '+'],
+        [5, '+'],
+      ],
+      'base++',
+    ],
     ['beyond the end', 'b', [[3, 'x']], 'b\0\0x'],
-    ['after a truncation', 'base', [[0, null], [0, 'new']], 'new'],
+    [
+      'after a truncation',
+      'base',
+      [
+        [0, null],
+        [0, 'new'],
+      ],
+      'new',
+    ],
     ['shorter', 'base', [[2, null]], 'ba'],
     ['longer', 'base', [[6, null]], 'base\0\0'],
-    ['cut and grown: what was cut stays away', 'base', [[1, null], [4, null]], 'b\0\0\0'],
+    [
+      'cut and grown: what was cut stays away',
+      'base',
+      [
+        [1, null],
+        [4, null],
+      ],
+      'b\0\0\0',
+    ],
     ['of nothing', '', [], ''],
   ])('%s', (_, base, writes, result) => {
     const id = store.newId();
@@ -90,7 +124,7 @@ test('neighbouring drafts do not mix', () => {
   store.write(() => store.appendDraft(first, 2 ** 20 - 1, 0, Buffer.from('F')));
   expect(store.drafts.replay(first, Buffer.alloc(0)).toString()).toBe('First');
   expect(store.drafts.replay(second, Buffer.alloc(0)).toString()).toBe('second');
-  store.write(() => store.deleteDraft(first));
+  store.write(() => store.deleteDraft(first, 1));
   expect(store.drafts.replay(first, Buffer.alloc(0)).toString()).toBe('');
   expect(store.drafts.replay(second, Buffer.alloc(0)).toString()).toBe('second');
 });
@@ -108,11 +142,15 @@ test('a draft that starts again forgets its writes', () => {
 test('drafts belong to the daemon that wrote them', () => {
   const other = openStore(store.folder, 'daemon-2');
   const rows = [row(100), row(101, { base: 3, path: 'd/b.md' })];
-  store.write(() => rows.forEach((one) => store.insertDraft(one)));
+  store.write(() => {
+    for (const one of rows) store.insertDraft(one);
+  });
   other.write(() => other.insertDraft(row(102)));
   expect(store.drafts.owners().sort()).toEqual(['daemon-1', 'daemon-2']);
   expect(other.drafts.ofOwner('daemon-1')).toEqual(rows);
   expect(store.drafts.ofOwner('daemon-2')).toEqual([row(102)]);
-  store.write(() => rows.forEach((one) => store.deleteDraft(one.id)));
+  store.write(() => {
+    for (const one of rows) store.deleteDraft(one.id, 0);
+  });
   expect(store.drafts.owners()).toEqual(['daemon-2']);
 });

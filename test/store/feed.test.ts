@@ -18,7 +18,10 @@ beforeEach(() => {
   store.follow = (changes: Change[]) => told.push(...changes.map((change) => change.node));
 });
 
-const change = (by: Store, ...nodes: number[]): void => by.write(() => nodes.forEach((node) => by.recordChange(tree.id, node)));
+const change = (by: Store, ...nodes: number[]): void =>
+  by.write(() => {
+    for (const node of nodes) by.recordChange(tree.id, node);
+  });
 
 test('changes of others are told once, in order, when asked', () => {
   change(other, 1, 2);

@@ -94,7 +94,8 @@ test('files do not touch each other', () => {
 test('any calls give what a plain buffer holds', () => {
   const seed = Number(process.env['MEND_SEED'] ?? Math.floor(Date.now() / 86_400_000));
   const random = randomSource(seed);
-  const near = (): number => Math.max(0, random(4) * LOCAL_BLOCK + (random(3) === 0 ? random(LOCAL_BLOCK) : random(9) - 4));
+  const near = (): number =>
+    Math.max(0, random(4) * LOCAL_BLOCK + (random(3) === 0 ? random(LOCAL_BLOCK) : random(9) - 4));
   for (let round = 0; round < 60; round++) {
     const twin = new Twin();
     for (let step = 0; step < 25; step++) {

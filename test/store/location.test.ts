@@ -12,8 +12,16 @@ const UID = 4_000_000_001;
 test.each([
   ['named', { MEND_STORE_DIR: '/srv/mend', XDG_DATA_HOME: '/data', HOME: '/home/u' }, '/srv/mend'],
   ['XDG_DATA_HOME', { XDG_DATA_HOME: '/data', HOME: '/home/u' }, `/data/mend/${UID}`],
-  ['a relative XDG_DATA_HOME counts for nothing', { XDG_DATA_HOME: 'data', HOME: '/home/u' }, `/home/u/.local/share/mend/${UID}`],
-  ['empty variables are as if not set', { MEND_STORE_DIR: '', XDG_DATA_HOME: '', HOME: '/home/u' }, `/home/u/.local/share/mend/${UID}`],
+  [
+    'a relative XDG_DATA_HOME counts for nothing',
+    { XDG_DATA_HOME: 'data', HOME: '/home/u' },
+    `/home/u/.local/share/mend/${UID}`,
+  ],
+  [
+    'empty variables are as if not set',
+    { MEND_STORE_DIR: '', XDG_DATA_HOME: '', HOME: '/home/u' },
+    `/home/u/.local/share/mend/${UID}`,
+  ],
   ['no HOME', {}, join(homedir(), `.local/share/mend/${UID}`)],
 ])('%s', (_, env, folder) => {
   expect(existsSync(`/var/lib/mend/${UID}`)).toBe(false);
@@ -28,7 +36,10 @@ test.each(['mend', './mend', '~/mend'])('a relative MEND_STORE_DIR (%s) is a usa
     thrown = error;
   }
   expect(thrown).toBeInstanceOf(MendError);
-  expect(thrown).toMatchObject({ kind: 'usage', message: expect.stringMatching(/^MEND_STORE_DIR must be an absolute path: /) });
+  expect(thrown).toMatchObject({
+    kind: 'usage',
+    message: expect.stringMatching(/^MEND_STORE_DIR must be an absolute path: /),
+  });
 });
 
 test('a store exists once its file does', () => {

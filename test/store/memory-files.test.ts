@@ -15,7 +15,9 @@ beforeEach(() => {
 });
 
 const put = (path: string, text: string, mtime?: number): number =>
-  store.write(() => memory.put(path, Buffer.from(text), { kind: 'imported', session: 0, ...(mtime === undefined ? {} : { mtime }) }));
+  store.write(() =>
+    memory.put(path, Buffer.from(text), { kind: 'imported', session: 0, ...(mtime === undefined ? {} : { mtime }) }),
+  );
 const text = (path: string): string | undefined => {
   const file = memory.find(path);
   return file && store.content(file.content).toString();
@@ -39,7 +41,15 @@ describe('put and find', () => {
       expect(memory.find(path), path).toBe(undefined);
     }
     const times = { mtime: 1, atime: 1, ctime: 1, shown: 0 };
-    const row = { id: store.newId(), tree: tree.id, mount: 0, parent: tree.root, name: 'new', kind: 'file', size: 0 } as const;
+    const row = {
+      id: store.newId(),
+      tree: tree.id,
+      mount: 0,
+      parent: tree.root,
+      name: 'new',
+      kind: 'file',
+      size: 0,
+    } as const;
     store.write(() => store.insertNode({ ...row, ...times, content: null }));
     expect(memory.find('new')).toBe(undefined);
     expect(paths()).toEqual(['a/b.md']);
@@ -125,7 +135,15 @@ test('a list is sorted by path and leaves local files and other trees out', () =
   const other = new MemoryFiles(store, addTree(store, 'other'));
   store.write(() => other.put('other.md', Buffer.from('x'), { kind: 'saved', session: 0 }));
   const times = { mtime: 1, atime: 1, ctime: 1, shown: 0 };
-  const local = { id: store.newId(), tree: tree.id, mount: 9, parent: tree.root, name: 'a.md~', kind: 'file', size: 3 } as const;
+  const local = {
+    id: store.newId(),
+    tree: tree.id,
+    mount: 9,
+    parent: tree.root,
+    name: 'a.md~',
+    kind: 'file',
+    size: 3,
+  } as const;
   store.write(() => store.insertNode({ ...local, ...times, content: null }));
   expect(paths()).toEqual(['a.md', 'a/a.md', 'a/z.md', 'b.md', 'ä.md']);
   expect(memory.find('a.md~')).toBe(undefined);

@@ -50,13 +50,28 @@ function picture(): unknown {
     [own.mode, own.uid],
     ...names.sort().map((name) => {
       const { mode, uid, size } = statSync(join(folder, name));
-      return [name, mode, uid, size, createHash('sha256').update(readFileSync(join(folder, name))).digest('hex')];
+      return [
+        name,
+        mode,
+        uid,
+        size,
+        createHash('sha256')
+          .update(readFileSync(join(folder, name)))
+          .digest('hex'),
+      ];
     }),
   ];
 }
 
 /** Opening must be refused with a sentence, however it is opened, and change nothing. */
-function expectRefusal(sentence: RegExp, modes: readonly { create: boolean; check?: boolean }[] = [{ create: true, check: true }, { create: true }, { create: false }]): void {
+function expectRefusal(
+  sentence: RegExp,
+  modes: readonly { create: boolean; check?: boolean }[] = [
+    { create: true, check: true },
+    { create: true },
+    { create: false },
+  ],
+): void {
   const before = picture();
   for (const options of modes) {
     let thrown: unknown;
@@ -127,7 +142,8 @@ describe('damage', () => {
     makeStore();
     const bytes = readFileSync(file);
     // The pages of tables and indexes begin with their kind; all but the first are overwritten.
-    for (let at = 4096; at < bytes.length; at += 4096) if ([2, 5, 10, 13].includes(bytes[at] ?? 0)) bytes.fill(0xa5, at, at + 200);
+    for (let at = 4096; at < bytes.length; at += 4096)
+      if ([2, 5, 10, 13].includes(bytes[at] ?? 0)) bytes.fill(0xa5, at, at + 200);
     writeFileSync(file, bytes);
     expectRefusal(/is damaged/, [{ create: true, check: true }]);
   });
@@ -188,7 +204,8 @@ describe('what is no folder or file', () => {
   it('a file that is a link, leading somewhere or nowhere', () => {
     const other = join(freshFolder(), 'target');
     symlinkSync(other, file);
-    for (const create of [true, false]) expect(() => openDatabase(folder, { create })).toThrow(/is not a regular file: move it away$/);
+    for (const create of [true, false])
+      expect(() => openDatabase(folder, { create })).toThrow(/is not a regular file: move it away$/);
     writeFileSync(other, '', { mode: 0o600 });
     for (const create of [true, false]) expect(() => openDatabase(folder, { create })).toThrow(/is not a regular file/);
     expect(readFileSync(other, 'utf8')).toBe('');

@@ -10,7 +10,10 @@ import { freshFolder, openStore } from './fresh-store.js';
 const store = pathToFileURL(join(programFolder(), 'dist/store/store.js')).href;
 
 /** Runs a script with the built store as `Store` and the store's folder as `folder`; gives back what it printed. */
-async function run(folder: string, script: string): Promise<{ code: number | null; signal: string | null; output: string }> {
+async function run(
+  folder: string,
+  script: string,
+): Promise<{ code: number | null; signal: string | null; output: string }> {
   const file = join(freshFolder(), 'script.mjs');
   writeFileSync(
     file,

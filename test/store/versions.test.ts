@@ -13,7 +13,9 @@ beforeEach(() => {
 });
 
 function add(path: string, text: string, kind: VersionKind = 'saved', session = 0): void {
-  store.write(() => store.addVersion({ tree: tree.id, path, content: store.putContent(Buffer.from(text)), kind, session }));
+  store.write(() =>
+    store.addVersion({ tree: tree.id, path, content: store.putContent(Buffer.from(text)), kind, session }),
+  );
 }
 
 /** Number and text of each version, newest first. */
@@ -37,7 +39,9 @@ test('20 versions are kept besides the newest, and numbers go on', () => {
   expect(history('x.md')).toHaveLength(21);
   expect(history('x.md').at(-1)).toBe('2 2');
   for (let i = 23; i <= 100; i++) add('x.md', `${i}`);
-  expect(history('x.md').map((line) => Number(line.split(' ')[0]))).toEqual(Array.from({ length: 21 }, (_, i) => 100 - i));
+  expect(history('x.md').map((line) => Number(line.split(' ')[0]))).toEqual(
+    Array.from({ length: 21 }, (_, i) => 100 - i),
+  );
 });
 
 test('a version tells who made it, where, when, and what', () => {
@@ -45,7 +49,14 @@ test('a version tells who made it, where, when, and what', () => {
   const before = store.now;
   add('x.md', 'text', 'conflict', session);
   const [version] = store.versions.of(tree.id, 'x.md');
-  expect(version).toMatchObject({ path: 'x.md', number: 1, kind: 'conflict', session: 'claude 12', machine: 'this-host', bytes: 4 });
+  expect(version).toMatchObject({
+    path: 'x.md',
+    number: 1,
+    kind: 'conflict',
+    session: 'claude 12',
+    machine: 'this-host',
+    bytes: 4,
+  });
   expect(version?.at).toBeGreaterThanOrEqual(before);
   expect(version?.at).toBeLessThanOrEqual(store.now);
   add('x.md', 'more');
@@ -95,7 +106,11 @@ test('the whole history of a tree, and how much of it there is', () => {
   add('a.md', '1');
   add('b.md', '2', 'conflict');
   add('a.md', '3', 'interrupted');
-  expect(store.versions.all(tree.id).map(({ path, number }) => `${path} ${number}`)).toEqual(['a.md 2', 'b.md 1', 'a.md 1']);
+  expect(store.versions.all(tree.id).map(({ path, number }) => `${path} ${number}`)).toEqual([
+    'a.md 2',
+    'b.md 1',
+    'a.md 1',
+  ]);
   expect(Object.fromEntries(store.versions.counts(tree.id))).toMatchObject({
     'a.md': { versions: 2, conflicts: 0, interrupted: 1 },
     'b.md': { versions: 1, conflicts: 1, interrupted: 0 },

@@ -16,8 +16,8 @@ const session = { key: 'boot/session/1/2', name: 'session 1' };
 describe('a write that throws', () => {
   it('stores nothing and says what was thrown', () => {
     const counts = (): unknown =>
-      ['node', 'content', 'version', 'session', 'change', 'draft', 'draft_write', 'local_block', 'served'].map((table) =>
-        store.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
+      ['node', 'content', 'version', 'session', 'change', 'draft', 'draft_write', 'local_block', 'served'].map(
+        (table) => store.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(),
       );
     const before = counts();
     const failure = new Error('on purpose');
@@ -26,7 +26,17 @@ describe('a write that throws', () => {
         const content = store.putContent(Buffer.from('text'));
         const id = store.newId();
         const times = { mtime: 1, atime: 1, ctime: 1, shown: 1 };
-        const row = { id, tree: tree.id, mount: 0, parent: tree.root, name: 'a', kind: 'file', content, size: 4, ...times } as const;
+        const row = {
+          id,
+          tree: tree.id,
+          mount: 0,
+          parent: tree.root,
+          name: 'a',
+          kind: 'file',
+          content,
+          size: 4,
+          ...times,
+        } as const;
         store.insertNode(row);
         store.saveHead(row, 'a', 'saved', store.sessionRow(session));
         store.appendDraft(store.newId(), 0, 0, Buffer.from('x'));

@@ -1,0 +1,128 @@
+import { chownSync, closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isRoot } from '../support/users.js';
+import { expectRefusal, Person } from './person.js';
+
+let person: Person;
+let file: string;
+
+beforeEach(async () => {
+  person = await Person.make();
+  file = join(person.store, 'store.db');
+  await person.shell('mkdir -p "$M"; for i in $(seq 40); do head -c 20000 /dev/urandom > "$M/$i.bin"; done; printf x > "$M/a.md"');
+  await person.done('mount');
+  await person.done('unmount');
+  // The log of the daemon is no part of what must stay as it is.
+  await person.shell('until ! ls "$S"/store.db-* 2>&-; do sleep 0.05; done; rm -r "$S/run" "$S/daemon.log"');
+});
+
+afterEach(async () => {
+  await person.remove();
+});
+
+/** The commands that use the store. */
+const all = [['mount'], ['mount', '--all'], ['mount', '--project', 'garden'], ['mount', '--foreground'], ['unmount'], ['status'], ['memory'], ['memory', 'show', 'a.md'], ['memory', 'log'], ['memory', 'rm', 'a.md'], ['project', 'list']];
+
+/** Every command is refused with the sentence; nothing is mounted and nothing changes. */
+async function allRefused(sentence: RegExp, commands = all): Promise<void> {
+  const before = person.snapshot();
+  for (const args of commands) {
+    expectRefusal(await person.mend(args), 1, sentence);
+    expect(person.mounts()).toEqual([]);
+    expect(person.snapshot(), args.join(' ')).toEqual(before);
+  }
+}
+
+describe('a store', () => {
+  test('of a newer schema', async () => {
+    const db = new Database(file);
+    const version = db.pragma('user_version', { simple: true }) as number;
+    db.pragma(`user_version = ${version + 1}`);
+    db.close();
+    await allRefused(new RegExp(`was made by a newer mend \\(schema ${version + 1}, this one knows ${version}\\): upgrade mend`));
+  });
+
+  test('of another program', async () => {
+    await person.shell('rm "$S/store.db"');
+    const db = new Database(file);
+    db.exec('CREATE TABLE recipe (name)');
+    db.close();
+    if (isRoot) chownSync(file, person.user.uid, person.user.gid);
+    await person.shell('chmod 600 "$S/store.db"');
+    await allRefused(/is not a mend store: move it away or set MEND_STORE_DIR/);
+  });
+
+  test('that is not a database', async () => {
+    writeFileSync(file, 'Dear diary, today I learned how to prune apple trees.\n'.repeat(100));
+    await allRefused(/is damaged: move it away or put a backup in its place; it was not changed/);
+  });
+
+  test('that was cut short', async () => {
+    truncateSync(file, Math.floor(statSync(file).size / 3));
+    await allRefused(/is damaged/);
+  });
+
+  test('whose first page is overwritten behind the header', async () => {
+    overwrite(100, 3000);
+    await allRefused(/is damaged/);
+  });
+
+  test('with a damaged page in its middle is not mounted', async () => {
+    const text = readFileSync(file).indexOf('CREATE TABLE');
+    expect(text).toBeGreaterThan(0);
+    for (let at = 4096; at < statSync(file).size; at += 4096) overwrite(at, 64);
+    await allRefused(/is damaged/, [['mount'], ['mount', '--foreground'], ['mount', '--project', 'garden'], ['memory'], ['memory', 'show', 'a.md'], ['memory', 'rm', 'a.md']]);
+  });
+
+  test.each([['0640'], ['0604'], ['0660']])('of mode %s', async (mode) => {
+    await person.shell(`chmod ${mode} "$S/store.db"`);
+    await allRefused(/others may read the store \S+store\.db: run "chmod 600 \S+store\.db"/);
+  });
+
+  test.each([['0750'], ['0705'], ['0711']])('in a folder of mode %s', async (mode) => {
+    await person.shell(`chmod ${mode} "$S"`);
+    await allRefused(/others may enter the store folder \S+: run "chmod 700 \S+"/);
+  });
+
+  test.runIf(isRoot)('of another owner', async () => {
+    chownSync(file, 0, person.user.gid);
+    await allRefused(/store\.db belongs to user 0, not to you: set MEND_STORE_DIR to a folder of yours/);
+  });
+
+  test.runIf(isRoot)('in a folder of another owner', async () => {
+    chownSync(person.store, 0, person.user.gid);
+    await allRefused(/the store folder \S+ belongs to user 0, not to you: set MEND_STORE_DIR to a folder of yours/);
+  });
+
+  test.runIf(isRoot)('that cannot be reached', async () => {
+    chownSync(join(person.store, '..'), 0, 0);
+    await allRefused(/the store folder \S+ (cannot be reached \(EACCES\)|belongs to)/);
+  });
+
+  test('that is a symbolic link', async () => {
+    await person.shell('mv "$S/store.db" "$S/real.db"; ln -s real.db "$S/store.db"');
+    await allRefused(/the store \S+ is not a regular file: move it away/);
+  });
+
+  test('whose folder is a file', async () => {
+    await person.shell('rm -r "$S"; printf x > "$S"; chmod 600 "$S"');
+    await allRefused(/the store folder \S+ is not a folder: move it away or set MEND_STORE_DIR/);
+  });
+});
+
+test('MEND_STORE_DIR where nothing can be made', async () => {
+  const before = person.snapshot();
+  for (const folder of ['/proc/store', '/dev/null/store']) {
+    expectRefusal(await person.mend(['mount'], { env: { MEND_STORE_DIR: folder } }), 1, /the store folder \S+/);
+  }
+  expect(person.snapshot()).toEqual(before);
+});
+
+/** Overwrites bytes of the store's file. */
+function overwrite(position: number, length: number): void {
+  const fd = openSync(file, 'r+');
+  writeSync(fd, Buffer.alloc(length, 0xa5), 0, length, position);
+  closeSync(fd);
+}
