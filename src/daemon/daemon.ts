@@ -100,8 +100,6 @@ export class Daemon {
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
     this.#answerCatchUp(rpc);
     rpc.onRequest(greetRequest, () => {
-      // Another daemon stays connected as long as it lives, and is no reason to stay.
-      this.#connected.delete(socket);
       // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
       this.#connected.delete(socket);
       this.#peers.add(rpc);
@@ -186,7 +184,10 @@ export class Daemon {
   #sweepContents(): void {
     this.#thread
       .held()
-      .then((held) => this.#store.write(() => this.#store.contents.sweep(held)))
+      .then((held) => this.#store.write(() => {
+          this.#store.contents.sweep(held);
+          this.#store.feed.prune();
+        }))
       .catch((error: unknown) => log('warn', 'contents could not be swept', { error: describeError(error) }));
   }
 

@@ -24,10 +24,24 @@ function stat(path: string): string[] | undefined {
   return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
-/** Thread group id of a thread: proc_pid_status(5), `Tgid`. */
-function groupOf(thread: number): number | undefined {
-  const match = /^Tgid:\s+(\d+)/m.exec(read(`/proc/${thread}/status`) ?? '');
-  return match ? Number(match[1]) : undefined;
+/** What proc_pid_status(5) says; unlike most of /proc it never waits for a process that is in execve(2). */
+interface Status {
+  readonly pid: number;
+  readonly parent: number;
+  readonly session: number;
+  /** `none` once the process has given up its memory, which it does before it closes its files. */
+  readonly memory: 'none' | 'being replaced' | 'there';
+}
+
+const STATUS = /^Tgid:\s+(\d+)[^]*?^PPid:\s+(\d+)(?:[^]*?^NSsid:\s+(\d+))?(?:[^]*?^VmExe:\s+(\d+))?/m;
+
+function status(thread: number): Status | undefined {
+  const match = STATUS.exec(read(`/proc/${thread}/status`) ?? '');
+  if (!match) return undefined;
+  const [, pid, parent, session, code] = match;
+  // In the middle of execve(2) there is new memory without a program's code in it yet.
+  const memory = code === undefined ? 'none' : code === '0' ? 'being replaced' : 'there';
+  return { pid: Number(pid), parent: Number(parent), session: Number(session ?? 0), memory };
 }
 
 function linkOf(path: string): string | undefined {
@@ -41,9 +55,12 @@ function linkOf(path: string): string | undefined {
 /** Looks at processes through /proc. */
 export const procProcesses: Processes = {
   info(thread: number): ProcessInfo | undefined {
-    const pid = groupOf(thread);
-    const fields = pid === undefined ? undefined : stat(`/proc/${pid}/stat`);
-    if (pid === undefined || !fields) return undefined;
+    const seen = status(thread);
+    if (!seen) return undefined;
+    const { pid, parent, session } = seen;
+    if (seen.memory === 'being replaced') return { pid, parent, session, start: undefined };
+    const fields = stat(`/proc/${pid}/stat`);
+    if (!fields) return undefined;
     return { pid, parent: Number(fields[1]), session: Number(fields[3]), start: Number(fields[19]) };
   },
 
@@ -56,6 +73,7 @@ export const procProcesses: Processes = {
   },
 
   holds(pid: number, path: string): boolean {
+    if (status(pid)?.memory === 'being replaced') return false;
     try {
       return readdirSync(`/proc/${pid}/fd`).some((fd) => linkOf(`/proc/${pid}/fd/${fd}`) === path);
     } catch {
@@ -64,6 +82,7 @@ export const procProcesses: Processes = {
   },
 
   end(thread: number): ProcessEnd | undefined {
+    if ((status(thread)?.memory ?? 'none') !== 'none') return { exiting: false, signal: 0 };
     const fields = stat(`/proc/${thread}/stat`);
     if (!fields) return undefined;
     return { exiting: (Number(fields[6]) & PF_EXITING) !== 0, signal: Number(fields[49]) & 0x7f };

@@ -62,7 +62,10 @@ class Server {
     const sessions = new SessionFinder(procProcesses, clock, boot, harnessOf);
     this.#services = { store: this.#store, clock, processes: procProcesses, sessions, knowledge: new Knowledge(), tellPeers: () => this.#tellPeers() };
     this.#store.follow = (changes) => {
-      for (const [id, tree] of this.#trees) tree.follow(changes.filter((c) => c.tree === id).map((c) => c.node));
+      for (const [id, tree] of this.#trees) {
+        if (changes) tree.follow(changes.filter((change) => change.tree === id).map((change) => change.node));
+        else tree.follow([...tree.nodes.keys(), ...this.#store.loadNodes(id, 0).map((row) => row.id)]);
+      }
     };
     this.#timer = setInterval(() => this.#tick(), TICK);
     rehearse(data.folder, data.machine, this.#services, this.#limits).catch((error: unknown) =>

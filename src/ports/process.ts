@@ -5,8 +5,12 @@ export interface ProcessInfo {
   readonly parent: number;
   /** POSIX session id. */
   readonly session: number;
-  /** Start time in clock ticks since boot; with the pid it names a process for good. */
-  readonly start: number;
+  /**
+   * Start time in clock ticks since boot; with the pid it names a process for good. Undefined while the process is in
+   * execve(2): nothing more may be asked of it then, since the kernel would let the asker wait until that is over, and
+   * it is not over before the close of a file of ours has been answered.
+   */
+  readonly start: number | undefined;
 }
 
 /** How a process ends, as seen while it closes its files. */

@@ -47,14 +47,15 @@ export class SessionFinder {
     const info = this.#processes.info(thread);
     if (!info) return remembered?.process ?? UNKNOWN;
     const process = { pid: info.pid, session: this.#sessionOf(info) };
-    this.#threads.set(thread, { process, until: now + TRUSTED });
+    // In execve(2) only a close can come from it, and afterwards it may be another program.
+    if (info.start !== undefined) this.#threads.set(thread, { process, until: now + TRUSTED });
     return process;
   }
 
   #sessionOf(caller: ProcessInfo): Session {
     let info: ProcessInfo | undefined = caller;
     for (let i = 0; info && info.pid > 1 && i < GENERATIONS; i++) {
-      const executable = this.#processes.executable(info.pid);
+      const executable = info.start === undefined ? undefined : this.#processes.executable(info.pid);
       const harness = executable === undefined ? undefined : this.#harnessOf(executable);
       if (harness !== undefined) {
         return { key: `${this.#boot}/${harness}/${info.pid}/${info.start}`, name: `${harness} ${info.pid}` };

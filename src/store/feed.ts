@@ -16,6 +16,7 @@ export class Feed {
   readonly #last;
   readonly #after;
   readonly #prune;
+  readonly #first;
   /** Newest row that this connection wrote or was told of; a lower number means changes are applied twice, a higher that some are missed. */
   seen: number;
 
@@ -23,6 +24,7 @@ export class Feed {
     this.#append = db.prepare('INSERT INTO change (tree, node) VALUES (?, ?)');
     this.#last = db.prepare<[], number>('SELECT max(seq) FROM change').pluck();
     this.#after = db.prepare<[number], Change>('SELECT seq, tree, node FROM change WHERE seq > ? ORDER BY seq');
+    this.#first = db.prepare<[], number>('SELECT min(seq) FROM change').pluck();
     this.#prune = db.prepare('DELETE FROM change WHERE seq <= (SELECT max(seq) FROM change) - ?');
     this.seen = this.last();
   }
@@ -35,14 +37,20 @@ export class Feed {
     this.seen = Number(this.#append.run(tree, node).lastInsertRowid);
   }
 
-  /** Rows that were added by others since the last call. */
-  news(): Change[] {
+  /** Rows that were added by others since the last call; undefined when some are gone already, so that anything may have changed. */
+  news(): Change[] | undefined {
+    const first = this.#first.get() ?? 0;
+    if (first > this.seen + 1) {
+      this.seen = this.last();
+      return undefined;
+    }
     const rows = this.#after.all(this.seen);
     const newest = rows.at(-1);
     if (newest) this.seen = newest.seq;
     return rows;
   }
 
+  /** Deletes the rows that no daemon should still need. */
   prune(): void {
     this.#prune.run(KEPT);
   }

@@ -29,8 +29,12 @@ function schemaVersion(db: Database.Database): number {
  * @throws {MendError} when it belongs to another program.
  */
 export function refuseForeign(db: Database.Database, file: string): void {
-  const id = db.pragma('application_id', { simple: true });
-  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number;
+  // In one snapshot: another process may be making the store at this moment.
+  const read = db.transaction(() => ({
+    id: db.pragma('application_id', { simple: true }),
+    tables: db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number,
+  }));
+  const { id, tables } = read();
   if (id !== APPLICATION_ID && !(id === 0 && tables === 0)) {
     throw new MendError(`${file} is not a mend store: move it away or set MEND_STORE_DIR`);
   }

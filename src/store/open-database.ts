@@ -53,7 +53,7 @@ function prepareFolder(folder: string, create: boolean): void {
   if (!storeFolderExists(folder)) {
     if (!create) throw noStore(folder);
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      makeFolder(folder);
     } catch (error) {
       throw new MendError(
         `cannot make the store folder ${folder}: make ${dirname(folder)} writable or set MEND_STORE_DIR`,
@@ -68,6 +68,16 @@ function prepareFolder(folder: string, create: boolean): void {
     throw new MendError(`others may enter the store folder ${folder}: run "chmod 700 ${folder}"`);
   }
   if (create) chmodSync(folder, 0o700);
+}
+
+/** Makes a folder and those above it. Node's own recursion never ends where a folder above can have none in it (`/proc`). */
+function makeFolder(folder: string): void {
+  if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!isSystemError(error, 'EEXIST')) throw error;
+  }
 }
 
 function prepareFile(file: string, create: boolean): void {

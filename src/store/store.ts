@@ -43,8 +43,8 @@ export class Store implements TreeStore {
   readonly drafts: DraftTable;
   readonly bases: ImportBases;
   readonly feed: Feed;
-  /** Handed the changes that other processes made, inside the transaction that found them. */
-  follow: (changes: Change[]) => void = () => {};
+  /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. */
+  follow: (changes: Change[] | undefined) => void = () => {};
 
   readonly #ids: Ids;
   readonly #local: LocalTable;

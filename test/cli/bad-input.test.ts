@@ -39,7 +39,7 @@ const states: [string, () => Promise<unknown>][] = [
 async function makeStore(): Promise<void> {
   await person.shell('git init -q other');
   expect(await person.mend(['mount', 'other'], { cwd: person.user.home })).toMatchObject({ code: 0 });
-  await person.done('unmount', '--all');
+  await person.rest();
 }
 
 describe.each(states)('a mount point, %s, that', (_, prepare) => {
@@ -215,7 +215,7 @@ describe('programs and devices', () => {
     await refusedBy(() => mend('mount'), /the FUSE addon is not built: install a C compiler and run "npm run build"/);
     await person.shell('mkdir -p "$M"; printf x > "$M/a.md"; printf y > "$M/b.md"');
     await person.done('mount');
-    await person.done('unmount');
+    await person.rest();
     await refusedBy(() => mend('mount'), /the FUSE addon is not built/);
     expect(await mend('memory', 'show', 'a.md')).toMatchObject({ code: 0, stdout: 'x' });
     expect(await mend('memory', 'rm', 'a.md')).toMatchObject({ code: 0, stderr: '' });

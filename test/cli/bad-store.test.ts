@@ -1,4 +1,4 @@
-import { chownSync, closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { chownSync, closeSync, openSync, statSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -13,9 +13,9 @@ beforeEach(async () => {
   file = join(person.store, 'store.db');
   await person.shell('mkdir -p "$M"; for i in $(seq 40); do head -c 20000 /dev/urandom > "$M/$i.bin"; done; printf x > "$M/a.md"');
   await person.done('mount');
-  await person.done('unmount');
-  // The log of the daemon is no part of what must stay as it is.
-  await person.shell('until ! ls "$S"/store.db-* 2>&-; do sleep 0.05; done; rm -r "$S/run" "$S/daemon.log"');
+  await person.rest();
+  // What the daemon left for itself is no part of what must stay as it is.
+  await person.shell('rm -r "$S/run" "$S/daemon.log"');
 });
 
 afterEach(async () => {
@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 /** The commands that use the store. */
-const all = [['mount'], ['mount', '--all'], ['mount', '--project', 'garden'], ['mount', '--foreground'], ['unmount'], ['status'], ['memory'], ['memory', 'show', 'a.md'], ['memory', 'log'], ['memory', 'rm', 'a.md'], ['project', 'list']];
+const all = [['mount'], ['mount', '--project', 'garden'], ['unmount'], ['status'], ['memory'], ['memory', 'rm', 'a.md'], ['project', 'list']];
 
 /** Every command is refused with the sentence; nothing is mounted and nothing changes. */
 async function allRefused(sentence: RegExp, commands = all): Promise<void> {
@@ -31,8 +31,8 @@ async function allRefused(sentence: RegExp, commands = all): Promise<void> {
   for (const args of commands) {
     expectRefusal(await person.mend(args), 1, sentence);
     expect(person.mounts()).toEqual([]);
-    expect(person.snapshot(), args.join(' ')).toEqual(before);
   }
+  expect(person.snapshot()).toEqual(before);
 }
 
 describe('a store', () => {
@@ -70,10 +70,8 @@ describe('a store', () => {
   });
 
   test('with a damaged page in its middle is not mounted', async () => {
-    const text = readFileSync(file).indexOf('CREATE TABLE');
-    expect(text).toBeGreaterThan(0);
     for (let at = 4096; at < statSync(file).size; at += 4096) overwrite(at, 64);
-    await allRefused(/is damaged/, [['mount'], ['mount', '--foreground'], ['mount', '--project', 'garden'], ['memory'], ['memory', 'show', 'a.md'], ['memory', 'rm', 'a.md']]);
+    await allRefused(/is damaged/, [['mount'], ['mount', '--foreground'], ['mount', '--all'], ['memory'], ['memory', 'show', 'a.md'], ['memory', 'rm', 'a.md']]);
   });
 
   test.each([['0640'], ['0604'], ['0660']])('of mode %s', async (mode) => {
@@ -114,8 +112,8 @@ describe('a store', () => {
 
 test('MEND_STORE_DIR where nothing can be made', async () => {
   const before = person.snapshot();
-  for (const folder of ['/proc/store', '/dev/null/store']) {
-    expectRefusal(await person.mend(['mount'], { env: { MEND_STORE_DIR: folder } }), 1, /the store folder \S+/);
+  for (const folder of ['/proc/mend/store', '/sys/store', '/dev/null/store']) {
+    expectRefusal(await person.mend(['mount'], { env: { MEND_STORE_DIR: folder } }), 1, /the store folder \S+[^\n]* MEND_STORE_DIR/);
   }
   expect(person.snapshot()).toEqual(before);
 });

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { programPath } from '../support/program.js';
 import { listProcesses } from '../support/processes.js';
-import { expectRefusal, memoryFolder, Person } from './person.js';
+import { expectRefusal, memoryFolder, Person, until } from './person.js';
 
 interface Status {
   pid: number | null;
@@ -21,22 +20,7 @@ afterEach(async () => {
   await person.remove();
 });
 
-/** Waits until something is so. */
-async function until(what: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 20_000; !(await what()); await delay(20)) {
-    if (Date.now() > end) throw new Error('It did not come true in 20 s.');
-  }
-}
-
 const isRunning = (pid: number): boolean => listProcesses().some((entry) => entry.pid === pid && !entry.zombie);
-
-/** Processes of the person that serve a store. */
-function daemons(): number[] {
-  const store = `MEND_STORE_DIR=${person.store}`;
-  return listProcesses()
-    .filter((entry) => entry.uid === person.user.uid && !entry.zombie && entry.environment().includes(store))
-    .map((entry) => entry.pid);
-}
 
 describe('mount --foreground', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('stays, and ends on %s with the mount off and the memory written back', async (signal) => {
@@ -85,13 +69,13 @@ describe('several projects', () => {
   test('are served by one daemon, and go one by one', async () => {
     const both = [person.memory, memoryFolder(person.user.home, other())];
     expect(person.mounts().sort()).toEqual(both.sort());
-    expect(daemons()).toHaveLength(1);
+    expect(person.daemons()).toHaveLength(1);
     const { mounts } = await person.json<Status>('status');
     expect(mounts.map(({ project }) => project).sort()).toEqual(['garden', 'orchard']);
     expect(await person.done('unmount', other())).toBe(`unmounted ${memoryFolder(person.user.home, other())}\n`);
     expect(await person.mend(['unmount', person.memory], { cwd: '/' })).toMatchObject({ code: 0, stdout: `unmounted ${person.memory}\n` });
     expect(person.mounts()).toEqual([]);
-    await until(() => daemons().length === 0);
+    await until(() => person.daemons().length === 0);
   });
 
   test('unmount --all takes all off, mount --all puts all up again', async () => {
@@ -131,8 +115,8 @@ describe('unmount while a program works in the mount', () => {
   test('is refused, with the program unharmed; --force takes it off and keeps what was not closed', async () => {
     await person.done('mount');
     await person.shell(`printf saved > "$M/a.md"`);
-    const script = 'import sys; f = open(sys.argv[1], "wb", 0); f.write(b"half"); print("open", flush=True); input()';
-    const writer = person.user.spawn(['python3', '-c', script, `${person.memory}/a.md`]);
+    const script = `const fs = require('fs'); fs.writeSync(fs.openSync(process.argv[1], 'w'), 'half'); console.log('open'); setInterval(() => {}, 1e6)`;
+    const writer = person.user.spawn([process.execPath, '-e', script, `${person.memory}/a.md`]);
     await once(writer.stdout ?? writer, 'data');
     for (const args of [['unmount'], ['unmount', '--all']]) {
       expectRefusal(await person.mend(args), 1, /cannot unmount \S+: files in it are open or a program works in it: end that program, or use --force/);
@@ -162,7 +146,7 @@ test('two mounts at once start one daemon, ten times over', async () => {
     for (const result of results) expect(result).toMatchObject({ code: 0, stderr: '' });
     expect(results.map(({ stdout }) => stdout).sort()).toEqual([`already mounted ${person.memory}\n`, `mounted ${person.memory}\n`]);
     expect(person.mounts()).toEqual([person.memory]);
-    expect(daemons()).toEqual([(await person.json<Status>('status')).pid]);
+    expect(person.daemons()).toEqual([(await person.json<Status>('status')).pid]);
     await person.done('unmount');
   }
 });
@@ -172,7 +156,7 @@ test('a mount that follows an unmount at once succeeds, although that daemon is 
     expect(await person.done('mount')).toBe(`mounted ${person.memory}\n`);
     expect(await person.done('unmount', '--all')).toBe(`unmounted ${person.memory}\n`);
   }
-  await until(() => daemons().length === 0);
+  await until(() => person.daemons().length === 0);
 });
 
 describe('after the daemon was killed', () => {
@@ -206,7 +190,7 @@ test('a mount that was taken off without mend is written back, and its daemon en
   await person.done('mount');
   await person.shell(`printf kept > "$M/a.md"`);
   expect(await person.user.run(['fusermount3', '-u', person.memory])).toMatchObject({ code: 0 });
-  await until(() => daemons().length === 0);
+  await until(() => person.daemons().length === 0);
   expect(await person.shell(`cat "$M/a.md"`)).toBe('kept');
   expect(await person.json('status')).toMatchObject({ pid: null, mounts: [] });
 });

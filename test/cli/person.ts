@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { leftoverMounts } from '../support/mounted.js';
+import { listProcesses } from '../support/processes.js';
 import { programPath } from '../support/program.js';
 import { currentUser, isRoot, type RunResult, type TestUser, throwAwayUser } from '../support/users.js';
 
@@ -65,6 +67,20 @@ export class Person {
     return leftoverMounts(this.user.home);
   }
 
+  /** Processes that serve the store. */
+  daemons(): number[] {
+    const store = `MEND_STORE_DIR=${this.store}`;
+    return listProcesses()
+      .filter((entry) => entry.uid === this.user.uid && !entry.zombie && entry.environment().includes(store))
+      .map((entry) => entry.pid);
+  }
+
+  /** Takes every mount off and waits for the daemon to end, after which nothing changes in the home by itself. */
+  async rest(): Promise<void> {
+    await this.done('unmount', '--all');
+    await until(() => this.daemons().length === 0);
+  }
+
   /** Everything in the home: names, kinds, modes, targets and contents. */
   snapshot(): string[] {
     return snapshot(this.user.home);
@@ -72,6 +88,13 @@ export class Person {
 
   remove(): Promise<void> {
     return this.user.remove();
+  }
+}
+
+/** Waits until something is so. */
+export async function until(what: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 20_000; !(await what()); await delay(20)) {
+    if (Date.now() > end) throw new Error('It did not come true in 20 s.');
   }
 }
 

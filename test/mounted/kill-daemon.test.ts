@@ -6,10 +6,10 @@ import { leftoverMounts } from '../support/mounted.js';
 import { shared } from './agent.js';
 import { gone, type Stage, staged } from './stage.js';
 
-/** Numbered writes go on until the daemon is killed; gives back the last that had returned. */
-async function writeUntilKilled(stage: Stage, file: string, daemon: number, after: number): Promise<number> {
+/** Numbered writes go on until the daemon is killed `after` one of them; gives back the last that had returned. */
+async function writeUntilKilled(stage: Stage, how: 'append' | 'save', place: string, daemon: number, after: number): Promise<number> {
   const program = shared('appender.mjs', join(import.meta.dirname, 'appender.mjs'));
-  const writer = stage.user.spawn([process.execPath, program, file, '20000'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const writer = stage.user.spawn([process.execPath, program, how, place], { stdio: ['ignore', 'pipe', 'pipe'] });
   if (!writer.stdout) throw new Error('the writer has no output');
   writer.stderr?.resume();
   const ended = once(writer, 'exit');
@@ -42,7 +42,8 @@ test(
       const { pid } = await stage.status();
       expect(pid).not.toBeNull();
       // The tenth is long enough for its writes to be folded in the store.
-      const returned = await writeUntilKilled(stage, `${folder}/${file}`, pid ?? 0, round === 9 ? 5000 : 1 + round * round);
+      const after = round === 9 ? 5000 : 1 + round * round;
+      const returned = await writeUntilKilled(stage, 'append', `${folder}/${file}`, pid ?? 0, after);
       folder = await stage.mount();
 
       const [text, ...more] = await stage.contents(file, 'interrupted');
@@ -54,12 +55,33 @@ test(
       const begunNames = Array.from({ length: 20 }, (_, r) => r).filter((r) => r % 2 === 1 && r <= round);
       const all = [...begunNames.map((r) => `./note-${r}.md`), './saved.md', './sub/below.md'].sort();
       expect(names).toBe(['saved', 'below', ...all, ''].join('\n'));
-      if (begun) expect(await stage.show(file)).toBe(begun);
+      if (begun) expect(await stage.sh('cat "$1"', `${folder}/${file}`)).toBe(begun);
     }
     expect(leftoverMounts(stage.user.home)).toEqual([folder]);
     await stage.mend(['unmount']);
   }),
   150_000,
+);
+
+test(
+  'SIGKILL of the daemon in the middle of saves, five times over: every save that returned is a head',
+  staged(60, async (stage) => {
+    for (let round = 1; round <= 5; round++) {
+      const folder = await stage.mount();
+      const { pid } = await stage.status();
+      const returned = await writeUntilKilled(stage, 'save', folder, pid ?? 0, 100 * round);
+      await stage.mount();
+      const texts = (await stage.sh('cd "$1"; for f in save-*.md; do echo "$f $(cat "$f")"; done', folder)).trim().split('\n');
+      expect(texts).toHaveLength(50);
+      for (const text of texts) {
+        const [, slot, number] = /^save-(\d+)\.md save (\d+)$/.exec(text)?.map(Number) ?? [];
+        // The newest that had returned for this name, or the one that was under way.
+        const newest = returned - ((returned - (slot ?? 0)) % 50);
+        expect([text, number === newest || number === returned + 1]).toEqual([text, true]);
+      }
+    }
+  }),
+  90_000,
 );
 
 test(

@@ -24,7 +24,6 @@ export interface Status {
     readonly path: string;
     readonly files: number;
     readonly bytes: number;
-    readonly refused: string | null;
   }[];
   readonly sessions: readonly string[];
 }

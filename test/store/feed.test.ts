@@ -15,7 +15,7 @@ beforeEach(() => {
   tree = addTree(other);
   store = openStore(folder, 'one');
   told = [];
-  store.follow = (changes: Change[]) => told.push(...changes.map((change) => change.node));
+  store.follow = (changes: Change[] | undefined) => told.push(...(changes ?? []).map((change) => change.node));
 });
 
 const change = (by: Store, ...nodes: number[]): void =>
@@ -42,7 +42,7 @@ test('own changes are not told', () => {
 test('a store that is opened later is not told what was before', () => {
   change(other, 1);
   const late = openStore(store.folder);
-  late.follow = (changes) => told.push(...changes.map((one) => one.node));
+  late.follow = (changes) => told.push(...(changes ?? []).map((one) => one.node));
   late.catchUp();
   expect(told).toEqual([]);
 });
@@ -50,25 +50,25 @@ test('a store that is opened later is not told what was before', () => {
 test('a write is told the changes of others before its work begins', () => {
   change(other, 1);
   const order: string[] = [];
-  store.follow = (changes) => order.push(...changes.map((one) => `told ${one.node}`));
+  store.follow = (changes) => order.push(...(changes ?? []).map((one) => `told ${one.node}`));
   store.write(() => {
     order.push('work');
     store.recordChange(tree.id, 2);
   });
   store.catchUp();
   expect(order).toEqual(['told 1', 'work']);
-  other.follow = (changes) => order.push(...changes.map((one) => `other told ${one.node}`));
+  other.follow = (changes) => order.push(...(changes ?? []).map((one) => `other told ${one.node}`));
   other.catchUp();
   expect(order.at(-1)).toBe('other told 2');
 });
 
 test('following may itself write', () => {
   store.follow = (changes) => {
-    told.push(...changes.map((one) => one.node));
+    told.push(...(changes ?? []).map((one) => one.node));
     if (told.length < 3) store.write(() => store.recordChange(tree.id, 100));
   };
   const seen: number[] = [];
-  other.follow = (changes) => seen.push(...changes.map((one) => one.node));
+  other.follow = (changes) => seen.push(...(changes ?? []).map((one) => one.node));
   change(other, 1);
   store.catchUp();
   change(other, 2);
@@ -84,7 +84,7 @@ test('changes are told again when following them failed', () => {
     throw new Error('not now');
   };
   expect(() => store.write(() => {})).toThrow('not now');
-  store.follow = (changes) => told.push(...changes.map((one) => one.node));
+  store.follow = (changes) => told.push(...(changes ?? []).map((one) => one.node));
   store.write(() => {});
   expect(told).toEqual([1, 2]);
 });
@@ -118,4 +118,19 @@ test('pruning keeps the newest rows and their numbers', () => {
   store.catchUp();
   change(other, 5);
   expect(other.feed.last()).toBe(last + 1);
+});
+
+test('a follower that lags behind what was pruned is told that anything may have changed', () => {
+  const told: unknown[] = [];
+  other.catchUp();
+  other.follow = (changes) => told.push(changes);
+  store.write(() => {
+    for (let i = 0; i < 10_050; i++) store.recordChange(1, i);
+    store.feed.prune();
+  });
+  other.catchUp();
+  expect(told).toEqual([undefined]);
+  store.write(() => store.recordChange(1, 7));
+  other.catchUp();
+  expect(told.at(-1)).toMatchObject([{ tree: 1, node: 7 }]);
 });

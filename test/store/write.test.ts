@@ -86,7 +86,7 @@ describe('a write that throws', () => {
     const other = openStore(store.folder);
     other.write(() => other.recordChange(tree.id, 77));
     const told: number[] = [];
-    store.follow = (changes) => told.push(...changes.map((change) => change.node));
+    store.follow = (changes) => told.push(...(changes ?? []).map((change) => change.node));
     store.catchUp();
     expect(told).toEqual([77]);
   });
