@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { readSettings } from '../daemon/settings.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
 import { pathFault } from '../ports/limits.js';
-import { readSettings } from '../daemon/settings.js';
 import { readMachine } from '../project/machine.js';
 import { printable } from '../project/printable.js';
 import { discoverRepository, type Repository } from '../project/repository.js';
@@ -25,7 +25,8 @@ export function ownStoreFolder(): string {
  */
 export async function withStore<T>(create: boolean, work: (store: Store) => T | Promise<T>, check = false): Promise<T> {
   const folder = ownStoreFolder();
-  if (!create && !storeExists(folder)) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
+  if (!create && !storeExists(folder))
+    throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
   const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
   try {
     return await work(store);
@@ -74,12 +75,15 @@ export async function knownProject(store: Store, name: string | undefined, folde
   const repository = await repositoryOf(folder);
   const project = findProject(store.projects, repository, store.machine);
   if (project) return project;
-  throw new MendError(`there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`);
+  throw new MendError(
+    `there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`,
+  );
 }
 
 /** The harnesses that a command is about: the one named, else those that the settings have. */
 export function chosenHarnesses(name: string | undefined): readonly MemoryHarness[] {
-  return name === undefined ? readSettings(process.env).harnesses.map(memoryHarness) : [memoryHarness(name)];
+  const { harnesses } = readSettings(process.env);
+  return name === undefined ? harnesses.map(memoryHarness) : [memoryHarness(name)];
 }
 
 /** A file named on the command line: `file`, or `codex:file` for a harness other than Claude Code. */

@@ -51,7 +51,8 @@ function build(run: (work: () => Promise<ExitStatus>) => Promise<void>): Command
     await runDaemon(ownStoreFolder());
     status(process.exitCode);
   });
-  const status = (code: typeof process.exitCode): Promise<void> => run(async () => (code ? ExitStatus.failed : ExitStatus.done));
+  const status = (code: typeof process.exitCode): Promise<void> =>
+    run(async () => (code ? ExitStatus.failed : ExitStatus.done));
   return program;
 }
 

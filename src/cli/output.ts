@@ -15,7 +15,11 @@ export function complain(text: string): void {
 }
 
 /** Prints rows in aligned columns, two blanks apart; columns named in `right` are set to the right. */
-export function printTable(head: readonly string[], rows: readonly (readonly string[])[], right: readonly number[] = []): void {
+export function printTable(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  right: readonly number[] = [],
+): void {
   const lines = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ''))));
   for (const line of lines) {
@@ -35,12 +39,16 @@ function width(text: string): number {
 }
 
 const segments = new Intl.Segmenter('en', { granularity: 'grapheme' });
-const WIDE = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
 
 /** A file's name for people: as it is when it is plain, else quoted, with nothing in it that a terminal would obey. */
 export function quoted(name: string): string {
   if (/^[^\s"'\\]+$/u.test(name) && !UNSEEN.test(name)) return name;
-  return JSON.stringify(name).replace(new RegExp(UNSEEN, 'gu'), (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(name).replace(
+    new RegExp(UNSEEN, 'gu'),
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Control characters, line separators, and those that turn the direction of writing. */

@@ -1,8 +1,13 @@
 import { connect, type Socket } from 'node:net';
-import { createMessageConnection, type MessageConnection, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node.js';
+import {
+  createMessageConnection,
+  type MessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-jsonrpc/node.js';
 import { isSystemError } from '../errors.js';
-import { knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
 import { catchUpRequest } from './control-protocol.js';
+import { knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
 
 /** A connection to a daemon's control socket. */
 export interface ControlClient {

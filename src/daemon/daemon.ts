@@ -1,12 +1,26 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createMessageConnection, type MessageConnection, ResponseError, StreamMessageReader, StreamMessageWriter } from 'vscode-jsonrpc/node.js';
+import {
+  createMessageConnection,
+  type MessageConnection,
+  ResponseError,
+  StreamMessageReader,
+  StreamMessageWriter,
+} from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
 import { Store } from '../store/store.js';
-import { catchUpRequest, type DaemonStatus, FOR_PEOPLE, greetRequest, mountRequest, statusRequest, unmountRequest } from './control-protocol.js';
+import {
+  catchUpRequest,
+  type DaemonStatus,
+  FOR_PEOPLE,
+  greetRequest,
+  mountRequest,
+  statusRequest,
+  unmountRequest,
+} from './control-protocol.js';
 import { Mounter } from './mounter.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
@@ -55,7 +69,12 @@ export class Daemon {
   static async start(folder: string): Promise<Daemon | undefined> {
     const { limits } = readSettings(process.env);
     const files = runtimeFiles(folder);
-    const store = new Store(folder, { create: true, check: true, owner: files.owner, machine: () => readMachine(folder) });
+    const store = new Store(folder, {
+      create: true,
+      check: true,
+      owner: files.owner,
+      machine: () => readMachine(folder),
+    });
     if (!takeLock(files)) {
       store.close();
       return undefined;
@@ -114,7 +133,9 @@ export class Daemon {
 
   async #status(): Promise<DaemonStatus> {
     const usage = new Map((await this.#thread.usage()).map((row) => [row.mount, row]));
-    const projects = new Map(this.#store.projects.list(this.#store.machine).map((project) => [project.id, project.name]));
+    const projects = new Map(
+      this.#store.projects.list(this.#store.machine).map((project) => [project.id, project.name]),
+    );
     const { mounts } = this.#mounter;
     const features = mounts[0]?.features;
     return {
@@ -184,10 +205,12 @@ export class Daemon {
   #sweepContents(): void {
     this.#thread
       .held()
-      .then((held) => this.#store.write(() => {
+      .then((held) =>
+        this.#store.write(() => {
           this.#store.contents.sweep(held);
           this.#store.feed.prune();
-        }))
+        }),
+      )
       .catch((error: unknown) => log('warn', 'contents could not be swept', { error: describeError(error) }));
   }
 
@@ -220,7 +243,10 @@ async function forPeople<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof MendError) throw new ResponseError(FOR_PEOPLE, error.message);
     log('error', 'request failed', { error: describeError(error) });
-    throw new ResponseError(FOR_PEOPLE, `the daemon failed: ${error instanceof Error ? error.message : String(error)}; see daemon.log in the store's folder`);
+    throw new ResponseError(
+      FOR_PEOPLE,
+      `the daemon failed: ${error instanceof Error ? error.message : String(error)}; see daemon.log in the store's folder`,
+    );
   }
 }
 

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { loadNative } from '../fuse/native.js';
-import { type ControlClient, connectControl } from './control-client.js';
 import { storeFolderExists } from '../store/location.js';
+import { type ControlClient, connectControl } from './control-client.js';
 import { ANOTHER_SERVES, READY } from './readiness.js';
 import { runtimeFiles } from './runtime-files.js';
 

@@ -1,4 +1,13 @@
-import { accessSync, constants, lstatSync, mkdirSync, readFileSync, realpathSync, rmdirSync, type Stats } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmdirSync,
+  type Stats,
+} from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isSystemError, MendError } from '../errors.js';
@@ -76,8 +85,10 @@ function lstatOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    if (isSystemError(error, 'ENOTDIR')) throw new MendError(`cannot mount on ${path}: a file is in the way of its folder; move it away`);
-    if (isSystemError(error, 'EACCES')) throw new MendError(`cannot mount on ${path}: it belongs to somebody else; use a home of your own`);
+    if (isSystemError(error, 'ENOTDIR'))
+      throw new MendError(`cannot mount on ${path}: a file is in the way of its folder; move it away`);
+    if (isSystemError(error, 'EACCES'))
+      throw new MendError(`cannot mount on ${path}: it belongs to somebody else; use a home of your own`);
     throw error;
   }
 }
@@ -85,7 +96,8 @@ function lstatOf(path: string): Stats | undefined {
 function refuseOther(path: string): void {
   const info = lstatOf(path);
   if (!info) return;
-  if (info.isSymbolicLink()) throw new MendError(`cannot mount on ${path}: it is a symbolic link; replace it with a folder`);
+  if (info.isSymbolicLink())
+    throw new MendError(`cannot mount on ${path}: it is a symbolic link; replace it with a folder`);
   if (!info.isDirectory()) throw new MendError(`cannot mount on ${path}: it is not a folder; move it away`);
   if (info.uid !== process.getuid?.()) {
     throw new MendError(`cannot mount on ${path}: it belongs to user ${info.uid}, not to you; use a home of your own`);
@@ -97,7 +109,9 @@ function existingParent(folder: string): string {
   let at = folder;
   for (let missing = 0; !lstatOf(at); at = dirname(at)) {
     if (++missing > MISSING_MOST) {
-      throw new MendError(`cannot mount under ${folder}: ${at} is missing; make that folder, or correct HOME or CLAUDE_CONFIG_DIR`);
+      throw new MendError(
+        `cannot mount under ${folder}: ${at} is missing; make that folder, or correct HOME or CLAUDE_CONFIG_DIR`,
+      );
     }
   }
   return at;
@@ -118,7 +132,10 @@ export function mountTable(): Map<string, string> {
     const [before, after] = line.split(' - ');
     const path = before?.split(' ')[4];
     if (path === undefined || after === undefined) continue;
-    table.set(path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))), after.split(' ')[0] ?? '');
+    table.set(
+      path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
+      after.split(' ')[0] ?? '',
+    );
   }
   return table;
 }
@@ -149,9 +166,12 @@ export async function clearMountPoint(path: string): Promise<void> {
 async function mountState(path: string): Promise<'free' | 'dead'> {
   const type = mountTable().get(path);
   if (type === undefined) return 'free';
-  if (type !== MOUNT_TYPE) throw new MendError(`cannot mount on ${path}: something else (${type}) is mounted there; unmount it first`);
+  if (type !== MOUNT_TYPE)
+    throw new MendError(`cannot mount on ${path}: something else (${type}) is mounted there; unmount it first`);
   if (await isDead(path)) return 'dead';
-  throw new MendError(`cannot mount on ${path}: it is mounted already, by a mend that serves another store; unmount it there first`);
+  throw new MendError(
+    `cannot mount on ${path}: it is mounted already, by a mend that serves another store; unmount it there first`,
+  );
 }
 
 /** True for a mount whose daemon is gone; one that does not answer in time counts as alive. */

@@ -78,7 +78,9 @@ export class Mounter {
     const served = this.mounts.find((mount) => mount.path === realPath(request.path));
     if (served) {
       if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, skipped: [] };
-      throw new MendError(`cannot mount on ${served.path}: another project's memory is mounted there; run "mend unmount" in that project first`);
+      throw new MendError(
+        `cannot mount on ${served.path}: another project's memory is mounted there; run "mend unmount" in that project first`,
+      );
     }
     await clearMountPoint(realPath(request.path));
     const point = prepareMountPoint(request.path);
@@ -97,7 +99,14 @@ export class Mounter {
     const id = this.#mountRow(tree, path, request.checkout);
     const fd = await mountWithFusermount(loadNative(), path);
     try {
-      const features = await this.#thread.attach({ fd, mount: id, tree: tree.id, project: tree.project, harness: tree.harness, path });
+      const features = await this.#thread.attach({
+        fd,
+        mount: id,
+        tree: tree.id,
+        project: tree.project,
+        harness: tree.harness,
+        path,
+      });
       this.#mounts.set(id, { id, path, tree, features });
     } catch (error) {
       await unmountWithFusermount(path, true);
@@ -112,7 +121,9 @@ export class Mounter {
   #treeOf(request: MountRequest): TreeRow {
     const { trees } = this.#store;
     return this.#store.write(
-      () => trees.find(request.project, request.harness) ?? trees.create(request.project, request.harness, () => this.#store.newId(), this.#store.now),
+      () =>
+        trees.find(request.project, request.harness) ??
+        trees.create(request.project, request.harness, () => this.#store.newId(), this.#store.now),
     );
   }
 
@@ -120,7 +131,10 @@ export class Mounter {
     const { trees, machine } = this.#store;
     return this.#store.write(() => {
       const known = trees.mountAt(machine, path);
-      const row = known?.tree === tree.id ? { ...known, checkout } : { id: known?.id ?? this.#store.newId(), tree: tree.id, path, checkout };
+      const row =
+        known?.tree === tree.id
+          ? { ...known, checkout }
+          : { id: known?.id ?? this.#store.newId(), tree: tree.id, path, checkout };
       trees.putMount(row, machine);
       return row.id;
     });
@@ -160,5 +174,7 @@ export class Mounter {
 
 function busy(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return /busy/i.test(message) ? 'files in it are open or a program works in it: end that program, or use --force' : message;
+  return /busy/i.test(message)
+    ? 'files in it are open or a program works in it: end that program, or use --force'
+    : message;
 }

@@ -42,7 +42,9 @@ export class Peers {
   /** Has every other daemon apply what was committed, and tell its kernels. Never rejects: a daemon that is gone shows nothing. */
   async tell(): Promise<void> {
     const told = [...this.#connections].map((rpc) =>
-      rpc.sendRequest(catchUpRequest).catch((error: unknown) => log('warn', 'another daemon was not told', { error: describeError(error) })),
+      rpc
+        .sendRequest(catchUpRequest)
+        .catch((error: unknown) => log('warn', 'another daemon was not told', { error: describeError(error) })),
     );
     await Promise.race([Promise.all(told), new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())]);
   }

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
-import type { ProcessEnd, ProcessInfo, Processes } from '../ports/process.js';
+import type { ProcessEnd, Processes, ProcessInfo } from '../ports/process.js';
 
 /** Flag of a task that is ending (`PF_EXITING` of the kernel's task flags). */
 const PF_EXITING = 0x4;
@@ -33,7 +33,7 @@ interface Status {
   readonly memory: 'none' | 'being replaced' | 'there';
 }
 
-const STATUS = /^Tgid:\s+(\d+)[^]*?^PPid:\s+(\d+)(?:[^]*?^NSsid:\s+(\d+))?(?:[^]*?^VmExe:\s+(\d+))?/m;
+const STATUS = /^Tgid:\s+(\d+)[\s\S]*?^PPid:\s+(\d+)(?:[\s\S]*?^NSsid:\s+(\d+))?(?:[\s\S]*?^VmExe:\s+(\d+))?/m;
 
 function status(thread: number): Status | undefined {
   const match = STATUS.exec(read(`/proc/${thread}/status`) ?? '');

@@ -37,11 +37,20 @@ export function removeUnfinished(store: Store): void {
       store.deleteNode(id);
       store.recordChange(tree, id);
     }
-    store.db.prepare("DELETE FROM node WHERE kind = 'directory' AND parent IS NULL AND id NOT IN (SELECT root FROM tree)").run();
-    const locals = store.db.prepare<[], number>('SELECT id FROM node WHERE mount <> 0 AND parent IS NULL').pluck().all();
-    for (const id of locals) {
-      store.deleteNode(id);
-      store.deleteLocal(id);
+    store.db
+      .prepare("DELETE FROM node WHERE kind = 'directory' AND parent IS NULL AND id NOT IN (SELECT root FROM tree)")
+      .run();
+    // Another mount does not see a local file, and may have removed the folder that it lay in.
+    const orphans = store.db
+      .prepare<[], number>(
+        'SELECT id FROM node WHERE mount <> 0 AND (parent IS NULL OR parent NOT IN (SELECT id FROM node))',
+      )
+      .pluck();
+    for (let locals = orphans.all(); locals.length > 0; locals = orphans.all()) {
+      for (const id of locals) {
+        store.deleteNode(id);
+        store.deleteLocal(id);
+      }
     }
   });
 }

@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Opcode, Size } from '../fuse/constants.js';
 import { decodeRequest } from '../fuse/decode.js';
 import { type Dispatcher, dispatch } from '../fuse/dispatch.js';
 import { WireWriter } from '../fuse/encode.js';
 import { WireReader } from '../fuse/wire-reader.js';
+import type { Limits } from '../ports/limits.js';
 import type { MachineIdentity } from '../store/projects.js';
 import { Store } from '../store/store.js';
-import type { Limits } from '../ports/limits.js';
 import { Quota } from '../tree/quota.js';
 import { Tree, type TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
@@ -24,9 +24,21 @@ const O_WRONLY_CREAT_EXCL = 0o301;
  * Plays saves and reads on a store and tree of its own, through the code that serves a mount, in short pieces. A
  * JavaScript engine runs code slowly until it has seen it run often: without this, the first few hundred calls of
  * the first session take three times as long as later ones.
+ * @param owner names this daemon among those that share the folder
  */
-export async function rehearse(folder: string, machine: MachineIdentity, services: TreeServices, limits: Limits): Promise<void> {
-  const place = mkdtempSync(join(folder, 'run', 'rehearsal-'));
+export async function rehearse(
+  folder: string,
+  owner: string,
+  machine: MachineIdentity,
+  services: TreeServices,
+  limits: Limits,
+): Promise<void> {
+  const runs = join(folder, 'run');
+  const prefix = `rehearsal-${owner}-`;
+  // A daemon that was killed in its rehearsal left this behind.
+  for (const name of readdirSync(runs))
+    if (name.startsWith(prefix)) rmSync(join(runs, name), { recursive: true, force: true });
+  const place = mkdtempSync(join(runs, prefix));
   const store = new Store(place, { create: true, owner: 'rehearsal', machine: () => machine });
   try {
     const stage = new Stage(store, services, limits);
@@ -51,8 +63,14 @@ class Stage {
   constructor(store: Store, services: TreeServices, limits: Limits) {
     const project = store.projects.immediate(() => store.projects.create(['rehearsal'], store.now));
     const row = store.write(() => store.trees.create(project.id, 'claude', () => store.newId(), store.now));
-    const tree = new Tree(row.id, { ...services, store, tellPeers: () => undefined }, new Quota(limits, () => store.trees.usage(project.id)));
-    const view = new View(tree, store.newId(), '/', { forget: () => Promise.resolve() }, (path) => path.includes('.tmp.'));
+    const tree = new Tree(
+      row.id,
+      { ...services, store, tellPeers: () => undefined },
+      new Quota(limits, () => store.trees.usage(project.id)),
+    );
+    const view = new View(tree, store.newId(), '/', { forget: () => Promise.resolve() }, (path) =>
+      path.includes('.tmp.'),
+    );
     const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     this.#dispatcher = {
       operations: new ViewOperations(view),

@@ -9,8 +9,8 @@ import { Knowledge } from '../session/knowledge.js';
 import { SessionFinder } from '../session/session-finder.js';
 import type { MachineIdentity } from '../store/projects.js';
 import { Store } from '../store/store.js';
-import { keepUnsaved } from '../tree/saving.js';
 import { Quota } from '../tree/quota.js';
+import { keepUnsaved } from '../tree/saving.js';
 import { Tree, type TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
@@ -60,7 +60,14 @@ class Server {
     const clock = () => this.#store.now;
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
     const sessions = new SessionFinder(procProcesses, clock, boot, harnessOf);
-    this.#services = { store: this.#store, clock, processes: procProcesses, sessions, knowledge: new Knowledge(), tellPeers: () => this.#tellPeers() };
+    this.#services = {
+      store: this.#store,
+      clock,
+      processes: procProcesses,
+      sessions,
+      knowledge: new Knowledge(),
+      tellPeers: () => this.#tellPeers(),
+    };
     this.#store.follow = (changes) => {
       for (const [id, tree] of this.#trees) {
         if (changes) tree.follow(changes.filter((change) => change.tree === id).map((change) => change.node));
@@ -68,7 +75,7 @@ class Server {
       }
     };
     this.#timer = setInterval(() => this.#tick(), TICK);
-    rehearse(data.folder, data.machine, this.#services, this.#limits).catch((error: unknown) =>
+    rehearse(data.folder, data.owner, data.machine, this.#services, this.#limits).catch((error: unknown) =>
       log('warn', 'rehearsal failed', { error: describeError(error) }),
     );
   }
@@ -171,7 +178,9 @@ class Server {
     try {
       this.#store.catchUp();
       this.#tickTrees();
-      this.#store.flushIfNeeded().catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
+      this.#store
+        .flushIfNeeded()
+        .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
     } catch (error) {
       log('error', 'background work failed', { error: describeError(error) });
     }
@@ -208,7 +217,11 @@ function usageOf({ request, view }: Mounted): MountUsage {
     limitFiles: quota.limits.files,
     limitBytes: quota.limits.bytes,
     refused: quota.refused ?? null,
-    sessions: [...new Set([...view.handles.values()].flatMap((handle) => (handle.kind === 'local' ? [] : [handle.session.name])))],
+    sessions: [
+      ...new Set(
+        [...view.handles.values()].flatMap((handle) => (handle.kind === 'local' ? [] : [handle.session.name])),
+      ),
+    ],
   };
 }
 
@@ -220,7 +233,12 @@ function serve(): void {
   const server = new Server(workerData as ServerData, send);
   port.on('message', (request: ServerRequest) => {
     server.handle(request).then(
-      (value) => send({ kind: 'answer', id: request.id, value: Array.isArray(value) && request.kind === 'catchUp' ? undefined : value }),
+      (value) =>
+        send({
+          kind: 'answer',
+          id: request.id,
+          value: Array.isArray(value) && request.kind === 'catchUp' ? undefined : value,
+        }),
       (error: unknown) => {
         log('error', 'request of the main thread failed', { kind: request.kind, error: describeError(error) });
         send({ kind: 'answer', id: request.id, error: error instanceof Error ? error.message : String(error) });

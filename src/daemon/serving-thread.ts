@@ -16,7 +16,12 @@ export class ServingThread {
    * @param tellPeers has the other daemons of the store apply what was committed
    * @param died told when the thread is gone; its mounts are dead then
    */
-  constructor(data: ServerData, ended: (mount: number) => void, tellPeers: () => Promise<void>, died: (error: Error) => void) {
+  constructor(
+    data: ServerData,
+    ended: (mount: number) => void,
+    tellPeers: () => Promise<void>,
+    died: (error: Error) => void,
+  ) {
     this.#worker = new Worker(new URL('./server.js', import.meta.url), { workerData: data });
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'ended') return ended(message.mount);

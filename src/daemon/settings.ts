@@ -21,7 +21,9 @@ type Rule = (value: unknown, key: string) => string | undefined;
 const wholeNumber =
   (most: number): Rule =>
   (value, key) =>
-    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most ? undefined : `"${key}" must be a whole number from 1 to ${most}`;
+    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most
+      ? undefined
+      : `"${key}" must be a whole number from 1 to ${most}`;
 
 const harnessList: Rule = (value, key) => {
   const names = memoryHarnesses.map((harness) => harness.name);
@@ -77,9 +79,11 @@ function parse(file: string): Record<string, unknown> {
   }
   const document = parseDocument(text, { uniqueKeys: true });
   const error = document.errors[0];
-  if (error) throw new MendError(`${file} is not valid YAML (line ${error.linePos?.[0].line ?? 1}): correct it or move it away`);
+  if (error)
+    throw new MendError(`${file} is not valid YAML (line ${error.linePos?.[0].line ?? 1}): correct it or move it away`);
   const value: unknown = document.toJS() ?? {};
-  if (!isRecord(value)) throw new MendError(`${file} must hold keys and values, such as "limits:": correct it or move it away`);
+  if (!isRecord(value))
+    throw new MendError(`${file} must hold keys and values, such as "limits:": correct it or move it away`);
   return value;
 }
 
@@ -87,7 +91,10 @@ function parse(file: string): Record<string, unknown> {
 function check(given: Record<string, unknown>, rules: typeof schema, prefix: string): string | undefined {
   for (const [key, value] of Object.entries(given)) {
     const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
-    if (!rule) return `there is no setting "${prefix}${key}"; there are ${Object.keys(rules).map((name) => prefix + name).join(', ')}`;
+    if (!rule)
+      return `there is no setting "${prefix}${key}"; there are ${Object.keys(rules)
+        .map((name) => prefix + name)
+        .join(', ')}`;
     const fault =
       typeof rule === 'function'
         ? rule(value, `${prefix}${key}`)

@@ -56,9 +56,9 @@ function configFolder(env: HarnessEnvironment): string {
   if (configured !== '') {
     const here = env['PWD'] ?? '';
     if (isAbsolute(here)) return join(here, configured).normalize('NFC');
-    throw new MendError('CLAUDE_CONFIG_DIR is a relative path: set it to an absolute one.');
+    throw new MendError('CLAUDE_CONFIG_DIR is a relative path: set it to an absolute one');
   }
   const home = env['HOME'] ?? '';
   if (isAbsolute(home)) return join(home, '.claude').normalize('NFC');
-  throw new MendError('HOME is not set to an absolute path: set it to your home folder.');
+  throw new MendError('HOME is not set to an absolute path: set it to your home folder');
 }

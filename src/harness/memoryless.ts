@@ -7,7 +7,7 @@ export function memoryless(name: string, title: string): MemorylessHarness {
     name,
     title,
     keepsMemory: false,
-    reason: `${title} keeps no memory folder, so there is nothing for mend to mount.`,
+    reason: `${title} keeps no memory folder, so there is nothing for mend to mount`,
     matchesProgram: (executable) => executableName(executable) === name,
   };
 }

@@ -26,7 +26,7 @@ export function memoryHarness(name: string): MemoryHarness {
   if (harness?.keepsMemory === true) return harness;
   if (harness !== undefined) throw usageError(harness.reason);
   const names = memoryHarnesses.map((known) => known.name).join(', ');
-  throw usageError(`There is no harness "${name}": use one of ${names}.`);
+  throw usageError(`there is no harness "${name}": use one of ${names}`);
 }
 
 /** The harness that an executable is (resolved path of `/proc/<pid>/exe`), or undefined. */

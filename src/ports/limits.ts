@@ -16,7 +16,8 @@ export type NameFault = 'invalid' | 'too long';
 
 /** Checks one name; null stands for bytes that are not UTF-8. */
 export function nameFault(name: string | null): NameFault | undefined {
-  if (name === null || name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0')) return 'invalid';
+  if (name === null || name === '' || name === '.' || name === '..' || name.includes('/') || name.includes('\0'))
+    return 'invalid';
   if (name.length > NAME_MAX || Buffer.byteLength(name) > NAME_MAX) return 'too long';
   return undefined;
 }

@@ -8,7 +8,7 @@ import { printable } from './printable.js';
  */
 export function canonicalFolder(folder: string): string {
   const shown = printable(folder);
-  if (folder === '') throw new MendError('The name of the folder is empty: name the folder of a checkout.');
+  if (folder === '') throw new MendError('the name of the folder is empty: name the folder of a checkout');
   let path: string;
   try {
     path = realpathSync(folder);
@@ -20,15 +20,14 @@ export function canonicalFolder(folder: string): string {
   } catch (error) {
     throw new MendError(reason(shown, error), { cause: error });
   }
-  throw new MendError(`"${shown}" is not a folder: name the folder of a checkout.`);
+  throw new MendError(`"${shown}" is not a folder: name the folder of a checkout`);
 }
 
 function reason(shown: string, error: unknown): string {
-  if (isSystemError(error, 'ENOENT')) return `There is no folder "${shown}": check the path.`;
-  if (isSystemError(error, 'ENOTDIR'))
-    return `"${shown}" leads through something that is not a folder: check the path.`;
+  if (isSystemError(error, 'ENOENT')) return `there is no folder "${shown}": check the path`;
+  if (isSystemError(error, 'ENOTDIR')) return `"${shown}" leads through something that is not a folder: check the path`;
   if (isSystemError(error, 'EACCES')) {
-    return `You may not read the folder "${shown}": ask its owner for access, or name another.`;
+    return `you may not read the folder "${shown}": ask its owner for access, or name another`;
   }
-  return `The folder "${shown}" cannot be used (${isSystemError(error) ? error.code : 'unknown error'}): name another.`;
+  return `the folder "${shown}" cannot be used (${isSystemError(error) ? error.code : 'unknown error'}): name another`;
 }

@@ -40,8 +40,8 @@ function gitEnvironment(env: Environment): NodeJS.ProcessEnv {
 function cannotRun(error: Error, killed: boolean, folder: string): MendError {
   const options = { cause: error };
   if (killed)
-    return new MendError(`Git gave no answer about "${folder}" in ${TIME_LIMIT_MS / 1000} s: try again.`, options);
-  const reason = `Git could not be run: check that "git --version" works (${error.message}).`;
+    return new MendError(`Git gave no answer about "${folder}" in ${TIME_LIMIT_MS / 1000} s: try again`, options);
+  const reason = `Git could not be run: check that "git --version" works (${error.message})`;
   const missing = isSystemError(error, 'ENOENT');
-  return new MendError(missing ? 'Git was not found: install the package "git" and try again.' : reason, options);
+  return new MendError(missing ? 'Git was not found: install the package "git" and try again' : reason, options);
 }

@@ -111,14 +111,12 @@ function refusal(folder: string, stderr: string): MendError {
   const owned = /detected dubious ownership in repository at '(.*)'/.exec(stderr)?.[1];
   if (owned !== undefined) {
     return new MendError(
-      `The repository at "${owned}" belongs to another user and Git does not trust it: ` +
+      `the repository at "${owned}" belongs to another user and Git does not trust it: ` +
         `if you do, run: git config --global --add safe.directory "${owned}"`,
     );
   }
   const reason = printable(/^(?:fatal|error): (.*)$/m.exec(stderr)?.[1] ?? 'Git gave no reason');
-  return new MendError(
-    `Git cannot read the repository of "${printable(folder)}": repair it and try again (${reason}).`,
-  );
+  return new MendError(`Git cannot read the repository of "${printable(folder)}": repair it and try again (${reason})`);
 }
 
 function line(output: string): string {

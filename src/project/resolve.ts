@@ -42,7 +42,7 @@ export function findProject(table: ProjectTable, repository: Repository, machine
 export function projectByName(table: ProjectTable, name: string): Project {
   const project = table.byName(name);
   if (project !== undefined) return project;
-  throw new MendError(`There is no project "${printable(name)}": "mend project list" shows the names.`);
+  throw new MendError(`there is no project "${printable(name)}": "mend project list" shows the names`);
 }
 
 function aliasesOf(repository: Repository, machine: number): ProjectAlias[] {
@@ -94,8 +94,8 @@ function disagreement(left: ProjectAlias, leftName: string | null, right: Projec
   const candidates = leftName === null ? [rightName] : [leftName, rightName];
   const link = candidates.map((name) => `"mend project link ${shellWord(name)}"`).join(' or ');
   return new MendError(
-    `The ${says(left)} belongs ${leftSide} but the ${says(right)} belongs to project "${rightName}": ` +
-      `run ${link} if this checkout is that project, or "mend project new" if it is a new one.`,
+    `the ${says(left)} belongs ${leftSide} but the ${says(right)} belongs to project "${rightName}": ` +
+      `run ${link} if this checkout is that project, or "mend project new" if it is a new one`,
   );
 }
 

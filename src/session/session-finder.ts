@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../ports/clock.js';
-import type { ProcessInfo, Processes } from '../ports/process.js';
+import type { Processes, ProcessInfo } from '../ports/process.js';
 import type { CallingProcess, Session } from './session.js';
 
 /** How long, in µs, a thread id is taken for the process it was last time; far less than ids take to come round again. */

@@ -15,7 +15,10 @@ export class ContentTable {
   readonly #load;
   readonly #insert;
   readonly #sweep;
-  readonly #cache = new LRUCache<number, Buffer>({ maxSize: CACHE_BYTES, sizeCalculation: (bytes) => bytes.length + 64 });
+  readonly #cache = new LRUCache<number, Buffer>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: (bytes) => bytes.length + 64,
+  });
 
   constructor(db: Database.Database, newId: () => number) {
     this.#newId = newId;

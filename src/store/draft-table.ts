@@ -19,7 +19,9 @@ export class DraftTable {
   /** @param owner names the daemon that serves the drafts made through this connection */
   constructor(db: Database.Database, owner: string) {
     this.#owner = owner;
-    this.#insert = db.prepare('INSERT INTO draft (id, owner, tree, node, path, session, base, first) VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
+    this.#insert = db.prepare(
+      'INSERT INTO draft (id, owner, tree, node, path, session, base, first) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    );
     this.#append = db.prepare('INSERT INTO draft_write (id, position, bytes) VALUES (?, ?, ?)');
     this.#restart = db.prepare('UPDATE draft SET first = ? WHERE id = ?');
     this.#delete = db.prepare('DELETE FROM draft WHERE id = ?');

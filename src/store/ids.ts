@@ -10,7 +10,9 @@ export class Ids {
   #end = 0;
 
   constructor(db: Database.Database) {
-    const add = db.prepare<[], number>(`UPDATE meta SET value = value + ${BLOCK} WHERE key = 'next_id' RETURNING value`).pluck();
+    const add = db
+      .prepare<[], number>(`UPDATE meta SET value = value + ${BLOCK} WHERE key = 'next_id' RETURNING value`)
+      .pluck();
     this.#take = () => add.get() as number;
   }
 

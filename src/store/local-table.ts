@@ -18,7 +18,9 @@ export class LocalTable {
     this.#range = db.prepare<[number, number], { id: number; bytes: Buffer }>(
       'SELECT id, bytes FROM local_block WHERE id >= ? AND id < ?',
     );
-    this.#put = db.prepare('INSERT INTO local_block (id, bytes) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes');
+    this.#put = db.prepare(
+      'INSERT INTO local_block (id, bytes) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes',
+    );
     this.#delete = db.prepare('DELETE FROM local_block WHERE id >= ? AND id < ?');
   }
 

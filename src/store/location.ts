@@ -17,7 +17,8 @@ export const STORE_FILE = 'store.db';
 export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
   const named = env['MEND_STORE_DIR'];
   if (named) {
-    if (!isAbsolute(named)) throw usageError('MEND_STORE_DIR must be an absolute path: give the whole path of the folder');
+    if (!isAbsolute(named))
+      throw usageError('MEND_STORE_DIR must be an absolute path: give the whole path of the folder');
     return named;
   }
   const system = join(SYSTEM_FOLDER, String(uid));
@@ -41,7 +42,8 @@ export function storeFolderExists(folder: string): boolean {
   try {
     const stat = lstatSync(folder, { throwIfNoEntry: false });
     if (!stat) return false;
-    if (!stat.isDirectory()) throw new MendError(`the store folder ${folder} is not a folder: move it away or ${elsewhere}`);
+    if (!stat.isDirectory())
+      throw new MendError(`the store folder ${folder} is not a folder: move it away or ${elsewhere}`);
     if (stat.uid === process.getuid?.()) return true;
     throw new MendError(`the store folder ${folder} belongs to user ${stat.uid}, not to you: ${elsewhere}`);
   } catch (error) {

@@ -62,7 +62,12 @@ export class MemoryFiles {
       if (known.content === content) return content;
       const shown = Math.floor(known.shown / 1000);
       const mtime = Math.floor(now / 1000) > shown ? now : (shown + 1) * 1000;
-      store.saveHead({ ...known, content, size: bytes.length, mtime, ctime: now, shown: mtime }, path, options.kind, options.session);
+      store.saveHead(
+        { ...known, content, size: bytes.length, mtime, ctime: now, shown: mtime },
+        path,
+        options.kind,
+        options.session,
+      );
       return content;
     }
     const slash = path.lastIndexOf('/');

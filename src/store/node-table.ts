@@ -27,9 +27,12 @@ export class NodeTable {
     this.#insert = db.prepare(
       `INSERT INTO node (${COLUMNS}) VALUES (@id, @tree, @mount, @parent, @name, @kind, @content, @size, @mtime, @atime, @ctime, @shown)`,
     );
-    const attributes = 'content = @content, size = @size, mtime = @mtime, atime = @atime, ctime = @ctime, shown = @shown';
+    const attributes =
+      'content = @content, size = @size, mtime = @mtime, atime = @atime, ctime = @ctime, shown = @shown';
     this.#update = db.prepare(`UPDATE node SET ${attributes} WHERE id = @id`);
-    this.#move = db.prepare(`UPDATE node SET mount = @mount, parent = @parent, name = @name, ${attributes} WHERE id = @id`);
+    this.#move = db.prepare(
+      `UPDATE node SET mount = @mount, parent = @parent, name = @name, ${attributes} WHERE id = @id`,
+    );
     this.#delete = db.prepare('DELETE FROM node WHERE id = ?');
     this.#orphans = db.prepare(
       'DELETE FROM node WHERE tree = ? AND parent IS NULL AND id NOT IN (SELECT root FROM tree) RETURNING id',

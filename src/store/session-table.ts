@@ -33,7 +33,14 @@ export class SessionTable {
     this.#known.clear();
   }
 
-  saveServed(session: number, tree: number, path: string, content: number | null, wrote: number | null, now: number): void {
+  saveServed(
+    session: number,
+    tree: number,
+    path: string,
+    content: number | null,
+    wrote: number | null,
+    now: number,
+  ): void {
     this.#served.run(session, tree, path, content, wrote, now);
   }
 }

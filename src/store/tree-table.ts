@@ -30,11 +30,19 @@ export class TreeTable {
 
   constructor(db: Database.Database) {
     this.#get = db.prepare<[number], TreeRow>('SELECT id, project, harness, root FROM tree WHERE id = ?');
-    this.#find = db.prepare<[number, string], TreeRow>('SELECT id, project, harness, root FROM tree WHERE project = ? AND harness = ?');
-    this.#ofProject = db.prepare<[number], TreeRow>('SELECT id, project, harness, root FROM tree WHERE project = ? ORDER BY harness');
+    this.#find = db.prepare<[number, string], TreeRow>(
+      'SELECT id, project, harness, root FROM tree WHERE project = ? AND harness = ?',
+    );
+    this.#ofProject = db.prepare<[number], TreeRow>(
+      'SELECT id, project, harness, root FROM tree WHERE project = ? ORDER BY harness',
+    );
     this.#insert = db.prepare('INSERT INTO tree (id, project, harness, root) VALUES (?, ?, ?, ?)');
-    this.#insertRoot = db.prepare("INSERT INTO node (id, tree, kind, mtime, atime, ctime) VALUES (?, ?, 'directory', ?, ?, ?)");
-    this.#mount = db.prepare<[number, string], MountRow>('SELECT id, tree, path, checkout FROM mount WHERE machine = ? AND path = ?');
+    this.#insertRoot = db.prepare(
+      "INSERT INTO node (id, tree, kind, mtime, atime, ctime) VALUES (?, ?, 'directory', ?, ?, ?)",
+    );
+    this.#mount = db.prepare<[number, string], MountRow>(
+      'SELECT id, tree, path, checkout FROM mount WHERE machine = ? AND path = ?',
+    );
     this.#putMount = db.prepare(
       `INSERT INTO mount (id, tree, machine, path, checkout) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (machine, path) DO UPDATE SET tree = excluded.tree, checkout = excluded.checkout`,

@@ -35,12 +35,16 @@ export class VersionTable {
   readonly #counts;
 
   constructor(db: Database.Database) {
-    this.#last = db.prepare<[number, string], number>('SELECT max(number) FROM version WHERE tree = ? AND path = ?').pluck();
-    this.#insert = db.prepare<[NewVersion & { at: number; machine: number }], number>(
-      `INSERT INTO version (tree, path, number, content, kind, at, session, machine)
+    this.#last = db
+      .prepare<[number, string], number>('SELECT max(number) FROM version WHERE tree = ? AND path = ?')
+      .pluck();
+    this.#insert = db
+      .prepare<[NewVersion & { at: number; machine: number }], number>(
+        `INSERT INTO version (tree, path, number, content, kind, at, session, machine)
        VALUES (@tree, @path, (SELECT coalesce(max(number), 0) + 1 FROM version WHERE tree = @tree AND path = @path),
          @content, @kind, @at, @session, @machine) RETURNING number`,
-    ).pluck();
+      )
+      .pluck();
     this.#prune = db.prepare(
       `DELETE FROM version WHERE tree = ? AND path = ? AND number <=
          (SELECT number FROM version WHERE tree = ? AND path = ? ORDER BY number DESC LIMIT 1 OFFSET ${VERSIONS_KEPT + 1})`,
@@ -48,8 +52,12 @@ export class VersionTable {
     this.#shift = db.prepare('UPDATE version SET path = ?, number = number + ? WHERE tree = ? AND path = ?');
     this.#drop = db.prepare('DELETE FROM version WHERE tree = ? AND path = ?');
     this.#foreign = db.prepare('SELECT 1 FROM version WHERE tree = ? AND path = ? AND session <> ? LIMIT 1').pluck();
-    this.#byPath = db.prepare<[number, string], VersionRow>(`${SELECT} WHERE v.tree = ? AND v.path = ? ORDER BY v.number DESC`);
-    this.#byTree = db.prepare<[number], VersionRow>(`${SELECT} WHERE v.tree = ? ORDER BY v.at DESC, v.path, v.number DESC`);
+    this.#byPath = db.prepare<[number, string], VersionRow>(
+      `${SELECT} WHERE v.tree = ? AND v.path = ? ORDER BY v.number DESC`,
+    );
+    this.#byTree = db.prepare<[number], VersionRow>(
+      `${SELECT} WHERE v.tree = ? ORDER BY v.at DESC, v.path, v.number DESC`,
+    );
     this.#counts = db.prepare<[number], { path: string; versions: number; conflicts: number; interrupted: number }>(
       `SELECT path, count(*) AS versions, sum(kind = 'conflict') AS conflicts, sum(kind = 'interrupted') AS interrupted
        FROM version WHERE tree = ? GROUP BY path`,

@@ -36,7 +36,11 @@ export function changeAttributes(view: View, caller: Caller, node: TreeNode, cha
   let told: Promise<unknown> | undefined;
   if (change.size !== undefined) {
     if (node.kind === 'directory') return errno.EISDIR;
-    const result = node.isLocal ? truncateLocal(view, node, change.size) : truncate(view, caller, node, change.size, change.fh);
+    const draft = change.fh && view.handles.get(change.fh)?.kind === 'write';
+    const result =
+      node.isLocal && !draft
+        ? truncateLocal(view, node, change.size)
+        : truncate(view, caller, node, change.size, change.fh);
     if (typeof result === 'number') {
       if (result !== 0) return result;
     } else told = result;
@@ -55,7 +59,13 @@ function both(a: Promise<unknown> | undefined, b: Promise<unknown> | undefined):
 }
 
 /** Truncates the session's draft; by path, with nothing open for writing, the truncation is saved at once. */
-function truncate(view: View, caller: Caller, node: FileNode, size: number, fh: Fh | undefined): Promise<unknown> | number {
+function truncate(
+  view: View,
+  caller: Caller,
+  node: FileNode,
+  size: number,
+  fh: Fh | undefined,
+): Promise<unknown> | number {
   const { pid, session } = view.caller(caller);
   const found = fh ? view.handles.get(fh) : undefined;
   const handle: WriteHandle | undefined = found?.kind === 'write' ? found : undefined;

@@ -54,7 +54,11 @@ export function encodeFh(kind: Handle['kind'], serial: number, id: number): Fh {
 
 /** The parts of an `fh`; kind is undefined for one that mend never gave out. */
 export function decodeFh(fh: Fh): { kind: Handle['kind'] | undefined; serial: number; id: number } {
-  return { kind: KINDS[fh.high >>> 28], serial: (fh.high >>> 8) & (SERIALS - 1), id: (fh.high & 0xff) * TWO_32 + fh.low };
+  return {
+    kind: KINDS[fh.high >>> 28],
+    serial: (fh.high >>> 8) & (SERIALS - 1),
+    id: (fh.high & 0xff) * TWO_32 + fh.low,
+  };
 }
 
 /** The handles that one mount has open, by serial number. */

@@ -14,7 +14,14 @@ export interface Move {
 }
 
 /** Moves a node in memory. */
-export function relink(view: View, node: TreeNode, from: DirectoryNode, to: DirectoryNode, name: string, now: number): void {
+export function relink(
+  view: View,
+  node: TreeNode,
+  from: DirectoryNode,
+  to: DirectoryNode,
+  name: string,
+  now: number,
+): void {
   const { lookups } = node;
   node.lookups = 1;
   view.detach(node, null);

@@ -9,7 +9,11 @@ const S_IFMT = 0o170000;
 const S_IFREG = 0o100000;
 
 /** A folder and a node in it, found by the kernel's id and a name; or the errno that says why not. */
-export function find(view: View, parentId: number, name: string | null): { parent: DirectoryNode; node: TreeNode } | number {
+export function find(
+  view: View,
+  parentId: number,
+  name: string | null,
+): { parent: DirectoryNode; node: TreeNode } | number {
   const parent = view.directory(parentId);
   if (typeof parent === 'number') return parent;
   const node = name === null ? undefined : view.child(parent, name);
@@ -31,7 +35,12 @@ export function makeNode(view: View, caller: Caller, parentId: number, name: str
     const { store } = view.tree.services;
     const content = store.write(() => {
       const id = store.putContent(Buffer.alloc(0));
-      store.saveHead({ ...node.row(), content: id }, pathOf(node), 'saved', store.sessionRow(view.caller(caller).session));
+      store.saveHead(
+        { ...node.row(), content: id },
+        pathOf(node),
+        'saved',
+        store.sessionRow(view.caller(caller).session),
+      );
       return id;
     });
     node.content = content;
@@ -53,7 +62,14 @@ export function makeDirectory(view: View, caller: Caller, parentId: number, name
   const now = clock();
   const node = store.write(() => {
     const row = {
-      ...{ id: store.newId(), tree: tree.id, mount: local ? view.mount : 0, parent: parent.id, name, kind: 'directory' as const },
+      ...{
+        id: store.newId(),
+        tree: tree.id,
+        mount: local ? view.mount : 0,
+        parent: parent.id,
+        name,
+        kind: 'directory' as const,
+      },
       ...{ content: null, size: 0, mtime: now, atime: now, ctime: now, shown: 0 },
     };
     if (!local && parent.children.has(name)) return undefined;

@@ -91,7 +91,13 @@ export class FileNode extends Entry {
   }
 
   row(): NodeRow {
-    return { ...common(this), kind: 'file', content: this.content, size: this.size, shown: Math.max(this.shown, this.mtime) };
+    return {
+      ...common(this),
+      kind: 'file',
+      content: this.content,
+      size: this.size,
+      shown: Math.max(this.shown, this.mtime),
+    };
   }
 
   /** A modification time for new content: now, or the next millisecond after every time shown (spec §3.8). */
@@ -103,7 +109,9 @@ export class FileNode extends Entry {
 
 export type TreeNode = DirectoryNode | FileNode;
 
-function common(node: TreeNode): Pick<NodeRow, 'id' | 'tree' | 'mount' | 'parent' | 'name' | 'mtime' | 'atime' | 'ctime'> {
+function common(
+  node: TreeNode,
+): Pick<NodeRow, 'id' | 'tree' | 'mount' | 'parent' | 'name' | 'mtime' | 'atime' | 'ctime'> {
   const { id, tree, mount, mtime, atime, ctime, parent } = node;
   return { id, tree, mount, parent: parent?.id ?? null, name: parent ? node.name : null, mtime, atime, ctime };
 }

@@ -37,7 +37,15 @@ export function open(view: View, caller: Caller, node: FileNode, flags: number):
   const draft = node.drafts?.get(session.key);
   if (draft?.dirty) {
     draft.handles++;
-    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set(), opener: undefined };
+    const handle: WriteHandle = {
+      kind: 'write',
+      node,
+      session,
+      draft,
+      snapshot: node.content,
+      writers: new Set(),
+      opener: undefined,
+    };
     return opened(view, handle, draft.id, DIRECT_IO | NO_FLUSH);
   }
   if (node.parent) knowledge.served(session, view.tree.id, pathOf(node), node.content);
@@ -46,9 +54,23 @@ export function open(view: View, caller: Caller, node: FileNode, flags: number):
   return opened(view, handle, node.content ?? 0, DIRECT_IO | NO_FLUSH);
 }
 
-function openForWriting(view: View, node: FileNode, pid: number, session: WriteHandle['session'], flags: number): Opened | number {
+function openForWriting(
+  view: View,
+  node: FileNode,
+  pid: number,
+  session: WriteHandle['session'],
+  flags: number,
+): Opened | number {
   const draft = draftOf(view, node, session);
-  const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: node.content, writers: new Set(), opener: undefined };
+  const handle: WriteHandle = {
+    kind: 'write',
+    node,
+    session,
+    draft,
+    snapshot: node.content,
+    writers: new Set(),
+    opener: undefined,
+  };
   draft.handles++;
   if ((flags & O_TRUNC) !== 0 && (draft.dirty ? draft.size > 0 : node.content !== null)) {
     const code = changeDraft(view, draft, node.content, { length: 0 });
@@ -86,7 +108,15 @@ export function create(view: View, caller: Caller, parentId: number, name: strin
     draft.begin(null, Buffer.alloc(0), view.tree.services.clock());
     draft.handles++;
     view.tree.services.knowledge.served(session, view.tree.id, pathOf(node), null);
-    const handle: WriteHandle = { kind: 'write', node, session, draft, snapshot: null, writers: new Set(), opener: pid };
+    const handle: WriteHandle = {
+      kind: 'write',
+      node,
+      session,
+      draft,
+      snapshot: null,
+      writers: new Set(),
+      opener: pid,
+    };
     result = opened(view, handle, draft.id, DIRECT_IO);
   }
   if (typeof result === 'number') return result;
@@ -95,7 +125,11 @@ export function create(view: View, caller: Caller, parentId: number, name: strin
 }
 
 /** Puts a new, empty file into a folder. */
-export function makeFile(view: View, parent: NonNullable<FileNode['parent']>, name: string): { node: FileNode; told: Told } | number {
+export function makeFile(
+  view: View,
+  parent: NonNullable<FileNode['parent']>,
+  name: string,
+): { node: FileNode; told: Told } | number {
   const { tree } = view;
   const { store, clock } = tree.services;
   const local = view.isLocalName(parent, name);
@@ -106,7 +140,14 @@ export function makeFile(view: View, parent: NonNullable<FileNode['parent']>, na
   const now = clock();
   const node = store.write(() => {
     const row = {
-      ...{ id: store.newId(), tree: tree.id, mount: local ? view.mount : 0, parent: parent.id, name, kind: 'file' as const },
+      ...{
+        id: store.newId(),
+        tree: tree.id,
+        mount: local ? view.mount : 0,
+        parent: parent.id,
+        name,
+        kind: 'file' as const,
+      },
       ...{ content: null, size: 0, mtime: now, atime: now, ctime: now, shown: 0 },
     };
     if (!local && parent.children.has(name)) return undefined;
@@ -137,7 +178,8 @@ export function flush(view: View, caller: Caller, handle: Handle | undefined): T
   if (handle?.kind !== 'write' || !handle.draft.dirty) return undefined;
   const { pid } = view.caller(caller);
   const { draft, node } = handle;
-  if (handle.opener === pid && node.parent && !view.tree.services.processes.holds(pid, `${view.path}/${pathOf(node)}`)) handle.writers.add(pid);
+  if (handle.opener === pid && node.parent && !view.tree.services.processes.holds(pid, `${view.path}/${pathOf(node)}`))
+    handle.writers.add(pid);
   if (!handle.writers.has(pid)) return undefined;
   if (!draft.node.parent && draft.node.removedBy === draft.session.key) return undefined;
   const end = view.tree.services.processes.end(caller.pid);

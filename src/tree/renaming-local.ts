@@ -2,8 +2,8 @@ import { constants } from 'node:os';
 import type { NodeRow } from '../ports/store.js';
 import type { Handle } from './handles.js';
 import { localBytes } from './local-files.js';
-import { type FileNode, pathOf } from './node.js';
 import { type Move, relink, timeAfter } from './moving.js';
+import { type FileNode, pathOf } from './node.js';
 import { keepAside, saveDraft, setHead, type Told } from './saving.js';
 import type { View } from './view.js';
 import { draftOf } from './writing.js';
@@ -17,7 +17,10 @@ export function renameAcrossLocal(view: View, move: Move & { node: FileNode }): 
 }
 
 /** Saves a local file's bytes as the head of a path (spec §4.6); the temporary leaves no trace. */
-function becomeMemory(view: View, { node, from, to, name, session, ...move }: Move & { node: FileNode }): Told | number {
+function becomeMemory(
+  view: View,
+  { node, from, to, name, session, ...move }: Move & { node: FileNode },
+): Told | number {
   const { tree } = view;
   const { store, clock, knowledge } = tree.services;
   const target = move.target?.kind === 'file' ? move.target : undefined;
@@ -58,6 +61,7 @@ function becomeMemory(view: View, { node, from, to, name, session, ...move }: Mo
   view.detach(node, null);
   node.lookups = lookups;
   node.mount = 0;
+  tree.departed.delete(node.id);
   node.removedBy = undefined;
   relink(view, node, from, to, name, now);
   node.size = 0;
@@ -108,6 +112,7 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   node.drafts = undefined;
   node.removedBy = undefined;
   relink(view, node, from, to, name, now);
+  tree.departed.set(node.id, node);
   view.handles.replaceAll(node, () => ({ kind: 'local', node }));
   knowledge.served(session, tree.id, path, null);
   const told = tree.announce({ attributes: [from], names: [{ parent: from, name: oldName }] }, view);

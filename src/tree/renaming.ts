@@ -1,9 +1,9 @@
 import { constants } from 'node:os';
 import { DEPTH_MAX } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
-import { type DirectoryNode, depthOf, type FileNode, pathOf, type TreeNode } from './node.js';
 import { type Move, relink, timeAfter } from './moving.js';
 import { find } from './naming.js';
+import { type DirectoryNode, depthOf, type FileNode, pathOf, type TreeNode } from './node.js';
 import { renameAcrossLocal } from './renaming-local.js';
 import { saveDraft, setHead, type Told } from './saving.js';
 import type { Caller, View } from './view.js';
@@ -22,7 +22,8 @@ export function rename(
   newName: string | null,
   flags: number,
 ): Told | number {
-  if ((flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE)) !== 0 || flags === (RENAME_NOREPLACE | RENAME_EXCHANGE)) return errno.EINVAL;
+  if ((flags & ~(RENAME_NOREPLACE | RENAME_EXCHANGE)) !== 0 || flags === (RENAME_NOREPLACE | RENAME_EXCHANGE))
+    return errno.EINVAL;
   const source = find(view, parentId, name);
   if (typeof source === 'number') return source;
   const to = view.directory(newParentId);
@@ -30,7 +31,14 @@ export function rename(
   const fault = view.nameErrno(to, newName);
   if (fault !== 0 || newName === null) return fault;
   const target = view.child(to, newName);
-  const move: Move = { node: source.node, from: source.parent, to, name: newName, target, session: view.caller(caller).session };
+  const move: Move = {
+    node: source.node,
+    from: source.parent,
+    to,
+    name: newName,
+    target,
+    session: view.caller(caller).session,
+  };
   if (target === source.node) return flags === RENAME_NOREPLACE ? errno.EEXIST : undefined;
   if (flags === RENAME_EXCHANGE) return target ? exchange(view, move, target) : errno.ENOENT;
   if (target && flags === RENAME_NOREPLACE) return errno.EEXIST;
@@ -91,14 +99,22 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   const now = clock();
   const changed = target !== undefined && target.content !== node.content;
   const mtime = changed ? timeAfter(node, target, now) : node.mtime;
-  const row: NodeRow = { ...node.row(), parent: to.id, name, mtime, ctime: now, shown: Math.max(node.shown, target?.shown ?? 0, mtime) };
+  const row: NodeRow = {
+    ...node.row(),
+    parent: to.id,
+    name,
+    mtime,
+    ctime: now,
+    shown: Math.max(node.shown, target?.shown ?? 0, mtime),
+  };
   store.write(() => {
     const sessionRow = store.sessionRow(session);
     if (target) {
       store.moveNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
       if (store.historyIsOwn(tree.id, oldPath, sessionRow)) store.dropHistory(tree.id, oldPath);
-      else if (node.content !== null) store.addVersion({ tree: tree.id, path: oldPath, content: node.content, kind: 'removed', session: sessionRow });
+      else if (node.content !== null)
+        store.addVersion({ tree: tree.id, path: oldPath, content: node.content, kind: 'removed', session: sessionRow });
     } else store.moveHistory(tree.id, oldPath, newPath);
     store.moveNode(row);
     if (changed) store.recordHead(row, newPath, 'saved', sessionRow);
@@ -163,14 +179,16 @@ function moveHistories(view: View, directory: DirectoryNode, from: string, to: s
 function exchange(view: View, { node, from, to, name, session }: Move, target: TreeNode): Told | number {
   if (node.isLocal !== target.isLocal) return errno.EXDEV;
   if (isWithin(to, node) || isWithin(from, target)) return errno.EINVAL;
-  if (depthOf(to) + 1 + heightOf(view, node) > DEPTH_MAX || depthOf(from) + 1 + heightOf(view, target) > DEPTH_MAX) return errno.ENAMETOOLONG;
+  if (depthOf(to) + 1 + heightOf(view, node) > DEPTH_MAX || depthOf(from) + 1 + heightOf(view, target) > DEPTH_MAX)
+    return errno.ENAMETOOLONG;
   const { tree } = view;
   const { store, clock } = tree.services;
   const now = clock();
   const oldName = node.name;
   const [oldPath, newPath] = [pathOf(node), pathOf(target)];
   const times = new Map<FileNode, number>();
-  if (node.kind === 'file' && target.kind === 'file') times.set(node, timeAfter(node, target, now)).set(target, timeAfter(target, node, now));
+  if (node.kind === 'file' && target.kind === 'file')
+    times.set(node, timeAfter(node, target, now)).set(target, timeAfter(target, node, now));
   const place = (it: TreeNode, parent: DirectoryNode, itsName: string, path: string): void => {
     const row = { ...it.row(), parent: parent.id, name: itsName, ctime: now };
     const mtime = it.kind === 'file' ? (times.get(it) ?? it.mtime) : it.mtime;

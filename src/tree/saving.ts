@@ -20,11 +20,21 @@ export function saveDraft(view: View, draft: Draft): Told {
   const { node, path } = target;
   const bytes = draft.bytes;
   const before = node.content;
-  const time = draft.timeSet && (before === null || draft.mtime > node.shown) ? draft.mtime : draftTime(draft, node, tree.services.clock());
+  const time =
+    draft.timeSet && (before === null || draft.mtime > node.shown)
+      ? draft.mtime
+      : draftTime(draft, node, tree.services.clock());
   const content = store.write(() => {
     const id = store.putContent(bytes);
     if (id !== before) {
-      const row = { ...node.row(), content: id, size: bytes.length, mtime: time, ctime: tree.services.clock(), shown: Math.max(node.shown, time) };
+      const row = {
+        ...node.row(),
+        content: id,
+        size: bytes.length,
+        mtime: time,
+        ctime: tree.services.clock(),
+        shown: Math.max(node.shown, time),
+      };
       store.saveHead(row, path, 'saved', store.sessionRow(draft.session));
     } else if (draft.timeSet) store.updateNode({ ...node.row(), mtime: draft.mtime });
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
@@ -39,7 +49,14 @@ export function saveDraft(view: View, draft: Draft): Told {
 }
 
 /** Changes a file's head in memory, and what that means for the quota. */
-export function setHead(view: View, node: FileNode, content: number | null, size: number, mtime: number, session: Session | null): void {
+export function setHead(
+  view: View,
+  node: FileNode,
+  content: number | null,
+  size: number,
+  mtime: number,
+  session: Session | null,
+): void {
   view.tree.quota.addFile(0, size - node.size);
   node.content = content;
   node.size = size;
@@ -134,7 +151,13 @@ export function keepAside(view: View, draft: Draft, kind: VersionKind): Told {
   const path = inPlace ? pathOf(node) : node.removedFrom;
   const unsaved = inPlace && node.content === null;
   store.write(() => {
-    store.addVersion({ tree: tree.id, path, content: store.putContent(draft.bytes), kind, session: store.sessionRow(session) });
+    store.addVersion({
+      tree: tree.id,
+      path,
+      content: store.putContent(draft.bytes),
+      kind,
+      session: store.sessionRow(session),
+    });
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
     if (unsaved) store.removeHead(node.row(), path, 0);
   });

@@ -31,6 +31,8 @@ export class Tree {
   readonly quota: Quota;
   readonly root: DirectoryNode;
   readonly nodes = new Map<number, TreeNode>();
+  /** Files that one mount put aside under a local name, which other mounts' programs may still have open. */
+  readonly departed = new Map<number, TreeNode>();
   readonly views = new Set<View>();
   /** Removed nodes that no kernel knows any more; their rows go with the next background work. */
   readonly forgotten: { readonly id: number; readonly local: boolean }[] = [];
@@ -140,7 +142,8 @@ export class Tree {
     for (const id of new Set(ids)) {
       const node = this.nodes.get(id);
       const row = this.services.store.loadNode(id);
-      const linked = row !== undefined && row.parent !== null;
+      // What became a local file of somebody else's mount is gone from memory.
+      const linked = row !== undefined && row.parent !== null && row.mount === 0;
       if (node?.parent) {
         names.push({ parent: node.parent, name: node.name });
         attributes.push(node.parent, node);

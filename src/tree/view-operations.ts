@@ -78,7 +78,14 @@ export class ViewOperations {
     return done(removeDirectory(this.#view, parent, name));
   }
 
-  rename(caller: Caller, parent: number, name: string | null, newParent: number, newName: string | null, flags: number) {
+  rename(
+    caller: Caller,
+    parent: number,
+    name: string | null,
+    newParent: number,
+    newName: string | null,
+    flags: number,
+  ) {
     return done(rename(this.#view, caller, parent, name, newParent, newName, flags));
   }
 
@@ -115,7 +122,8 @@ export class ViewOperations {
     if (typeof node === 'number') return node;
     if ((mode & ~FALLOC_FL_KEEP_SIZE) !== 0) return errno.EOPNOTSUPP;
     const handle = view.handles.get(fh);
-    if ((mode & FALLOC_FL_KEEP_SIZE) !== 0 || handle?.kind !== 'write') return handle?.kind === 'write' ? 0 : errno.EOPNOTSUPP;
+    if ((mode & FALLOC_FL_KEEP_SIZE) !== 0 || handle?.kind !== 'write')
+      return handle?.kind === 'write' ? 0 : errno.EOPNOTSUPP;
     const { draft } = handle;
     const size = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
     return offset + length <= size ? 0 : changeDraft(view, draft, handle.snapshot, { length: offset + length });

@@ -44,7 +44,7 @@ export class View {
   /** The node that a kernel's id stands for; undefined when it is gone. The mount's root is always 1. */
   node(id: number): TreeNode | undefined {
     if (id === 1) return this.tree.root;
-    return this.tree.nodes.get(id) ?? this.#locals.get(id);
+    return this.tree.nodes.get(id) ?? this.#locals.get(id) ?? this.tree.departed.get(id);
   }
 
   /** A folder by its kernel's id, or the errno that says why not. */
@@ -158,6 +158,7 @@ export class View {
     if (node.lookups > 0 || node.parent || node === this.tree.root) return;
     this.tree.nodes.delete(id);
     this.#locals.delete(id);
+    this.tree.departed.delete(id);
     this.tree.forgotten.push({ id, local: node.isLocal });
   }
 

@@ -106,7 +106,14 @@ function startOf(view: View, draft: Draft, change: Change): number | null {
 }
 
 /** Writes through a handle; `append` puts the bytes at the end, wherever the kernel thinks that is. */
-export function writeThrough(view: View, handle: WriteHandle, pid: number, offset: number, data: Buffer, append: boolean): number {
+export function writeThrough(
+  view: View,
+  handle: WriteHandle,
+  pid: number,
+  offset: number,
+  data: Buffer,
+  append: boolean,
+): number {
   const { draft } = handle;
   const end = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
   const code = changeDraft(view, draft, handle.snapshot, { position: append ? end : offset, data });

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
 import { programFolder, programPath } from '../support/program.js';
 import { isRoot, type RunResult } from '../support/users.js';
-import { expectRefusal, memoryFolder, type MendOptions, Person } from './person.js';
+import { expectRefusal, type MendOptions, memoryFolder, Person } from './person.js';
 
 let person: Person;
 
@@ -101,7 +101,11 @@ describe.each(states)('a mount point, %s, that', (_, prepare) => {
     const env = { MEND_STORE_DIR: join(person.user.home, 'another') };
     expect(await person.mend(['mount'], { env })).toMatchObject({ code: 0 });
     const mounts = person.mounts();
-    expectRefusal(await person.mend(['mount']), 1, /it is mounted already, by a mend that serves another store; unmount it there first/);
+    expectRefusal(
+      await person.mend(['mount']),
+      1,
+      /it is mounted already, by a mend that serves another store; unmount it there first/,
+    );
     expectRefusal(await person.mend(['unmount', person.memory]), 1, /nothing is mounted for this project here/);
     expect(person.mounts()).toEqual(mounts);
     expect(existsSync(join(person.store, 'store.db'))).toBe(prepare === makeStore);
@@ -113,13 +117,19 @@ describe.each(states)('a mount point, %s, that', (_, prepare) => {
     ['CLAUDE_CONFIG_DIR', 'a/b/c'],
   ] as const)('has no parent: %s does not exist', async (name, path) => {
     const missing = join(person.user.home, 'missing', path);
-    await refused(['mount'], /cannot mount under \S+: \S+missing\S* is missing; make that folder, or correct HOME or CLAUDE_CONFIG_DIR/, {
-      env: { [name]: missing },
-    });
+    await refused(
+      ['mount'],
+      /cannot mount under \S+: \S+missing\S* is missing; make that folder, or correct HOME or CLAUDE_CONFIG_DIR/,
+      {
+        env: { [name]: missing },
+      },
+    );
   });
 
   test('hangs on a relative HOME or CLAUDE_CONFIG_DIR', async () => {
-    await refused(['mount'], /HOME is not set to an absolute path/, { env: { HOME: 'here', MEND_STORE_DIR: person.store } });
+    await refused(['mount'], /HOME is not set to an absolute path/, {
+      env: { HOME: 'here', MEND_STORE_DIR: person.store },
+    });
   });
 });
 
@@ -140,8 +150,13 @@ describe('a working folder', () => {
   test('outside any repository is a project of its own', async () => {
     await person.shell('mkdir "plain folder"');
     const folder = join(person.user.home, 'plain folder');
-    expect(await person.mend(['mount'], { cwd: folder })).toMatchObject({ code: 0, stdout: `mounted ${memoryFolder(person.user.home, folder)}\n` });
-    expect(await person.json('project', 'list')).toEqual([{ name: 'plain folder', files: 0, remotes: [], paths: [folder] }]);
+    expect(await person.mend(['mount'], { cwd: folder })).toMatchObject({
+      code: 0,
+      stdout: `mounted ${memoryFolder(person.user.home, folder)}\n`,
+    });
+    expect(await person.json('project', 'list')).toEqual([
+      { name: 'plain folder', files: 0, remotes: [], paths: [folder] },
+    ]);
     await person.done('unmount', '--all');
   });
 
@@ -158,7 +173,13 @@ describe('a working folder', () => {
   test('that was removed meanwhile', async () => {
     await person.shell('mkdir gone');
     const inGone = (command: string): Promise<RunResult> =>
-      person.user.run(['sh', '-c', `cd gone; rmdir ~/gone; "$0" "$@" ${command}; status=$?; mkdir ~/gone; exit $status`, process.execPath, programPath()]);
+      person.user.run([
+        'sh',
+        '-c',
+        `cd gone; rmdir ~/gone; "$0" "$@" ${command}; status=$?; mkdir ~/gone; exit $status`,
+        process.execPath,
+        programPath(),
+      ]);
     for (const command of ['mount', 'adopt']) {
       await refusedBy(() => inGone(command), /the folder you are in is gone: change to a checkout/);
     }
@@ -176,6 +197,24 @@ describe('a working folder', () => {
   test('whose repository is broken', async () => {
     await person.shell(`echo '[core' > ${person.repository}/.git/config`);
     await refused(['mount'], /Git cannot read the repository/);
+  });
+});
+
+describe('settings that cannot be read', () => {
+  test.each([
+    ['not YAML', 'limits: [', /config\.yaml is not valid YAML \(line 1\)/],
+    ['an unknown key', 'limit: 3', /there is no setting "limit"/],
+    ['a wrong value', 'limits:\n  files: many', /"limits\.files" must be a whole number/],
+    ['a folder', '', /config\.yaml cannot be read \(EISDIR\)/],
+  ])('%s: mount is refused, unmount still works', async (_, text, sentence) => {
+    const write = `mkdir -p ~/.config/mend; ${text === '' ? 'mkdir ~/.config/mend/config.yaml' : `printf '${text}' > ~/.config/mend/config.yaml`}`;
+    await person.shell(write);
+    await refused(['mount'], sentence);
+    await refused(['mount', '--harness', 'claude'], sentence);
+    await person.shell('rm -r ~/.config/mend/config.yaml');
+    await person.done('mount');
+    await person.shell(write);
+    expect(await person.done('unmount')).toBe(`unmounted ${person.memory}\n`);
   });
 });
 
@@ -208,10 +247,12 @@ describe('programs and devices', () => {
 
   test('the addon is absent: nothing can be mounted, and listing, showing and removing work', async () => {
     const folder = mkdtempSync(join(inject('runFolder'), 'program-'));
-    for (const part of ['dist', 'package.json']) cpSync(join(programFolder(), part), join(folder, part), { recursive: true });
+    for (const part of ['dist', 'package.json'])
+      cpSync(join(programFolder(), part), join(folder, part), { recursive: true });
     symlinkSync(join(programFolder(), 'node_modules'), join(folder, 'node_modules'));
     if (isRoot) chownSync(folder, person.user.uid, person.user.gid);
-    const mend = (...args: string[]): Promise<RunResult> => person.user.run([process.execPath, join(folder, 'dist/main.js'), ...args], { cwd: person.repository });
+    const mend = (...args: string[]): Promise<RunResult> =>
+      person.user.run([process.execPath, join(folder, 'dist/main.js'), ...args], { cwd: person.repository });
     await refusedBy(() => mend('mount'), /the FUSE addon is not built: install a C compiler and run "npm run build"/);
     await person.shell('mkdir -p "$M"; printf x > "$M/a.md"; printf y > "$M/b.md"');
     await person.done('mount');
@@ -232,21 +273,46 @@ describe('programs and devices', () => {
         ${prepare}
         cd "$1"; shift; exec setpriv --reuid=${uid} --regid=${gid} --init-groups -- "$@"`;
       const env = { HOME: person.user.home, PATH: process.env['PATH'] ?? '' };
-      return asRoot(['unshare', '-m', '--propagation', 'private', 'sh', '-c', script, 'sh', person.repository, process.execPath, programPath(), 'mount'], env);
+      return asRoot(
+        [
+          'unshare',
+          '-m',
+          '--propagation',
+          'private',
+          'sh',
+          '-c',
+          script,
+          'sh',
+          person.repository,
+          process.execPath,
+          programPath(),
+          'mount',
+        ],
+        env,
+      );
     };
 
     test('there is no /dev/fuse', async () => {
       const prepare = `mknod -m 666 $dev/null c 1 3; mknod -m 666 $dev/zero c 1 5; mknod -m 666 $dev/urandom c 1 9; mknod -m 666 $dev/random c 1 8
         mount --bind $dev /dev`;
-      await refusedBy(() => mountIn(prepare), /there is no FUSE here: load it with "modprobe fuse" as root, or let the container have \/dev\/fuse/);
+      await refusedBy(
+        () => mountIn(prepare),
+        /there is no FUSE here: load it with "modprobe fuse" as root, or let the container have \/dev\/fuse/,
+      );
     });
 
     test('/dev/fuse is closed', async () => {
-      await refusedBy(() => mountIn('mknod -m 600 $dev/fuse c 10 229; mount --bind $dev/fuse /dev/fuse'), /\/dev\/fuse is closed to you: have an administrator run "chmod 0666 \/dev\/fuse"/);
+      await refusedBy(
+        () => mountIn('mknod -m 600 $dev/fuse c 10 229; mount --bind $dev/fuse /dev/fuse'),
+        /\/dev\/fuse is closed to you: have an administrator run "chmod 0666 \/dev\/fuse"/,
+      );
     });
 
     test('/dev/fuse is a device that nobody drives', async () => {
-      await refusedBy(() => mountIn('mknod -m 666 $dev/fuse c 120 77; mount --bind $dev/fuse /dev/fuse'), /there is no FUSE here/);
+      await refusedBy(
+        () => mountIn('mknod -m 666 $dev/fuse c 120 77; mount --bind $dev/fuse /dev/fuse'),
+        /there is no FUSE here/,
+      );
     });
   });
 });

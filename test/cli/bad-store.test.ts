@@ -11,7 +11,9 @@ let file: string;
 beforeEach(async () => {
   person = await Person.make();
   file = join(person.store, 'store.db');
-  await person.shell('mkdir -p "$M"; for i in $(seq 40); do head -c 20000 /dev/urandom > "$M/$i.bin"; done; printf x > "$M/a.md"');
+  await person.shell(
+    'mkdir -p "$M"; for i in $(seq 40); do head -c 20000 /dev/urandom > "$M/$i.bin"; done; printf x > "$M/a.md"',
+  );
   await person.done('mount');
   await person.rest();
   // What the daemon left for itself is no part of what must stay as it is.
@@ -23,7 +25,15 @@ afterEach(async () => {
 });
 
 /** The commands that use the store. */
-const all = [['mount'], ['mount', '--project', 'garden'], ['unmount'], ['status'], ['memory'], ['memory', 'rm', 'a.md'], ['project', 'list']];
+const all = [
+  ['mount'],
+  ['mount', '--project', 'garden'],
+  ['unmount'],
+  ['status'],
+  ['memory'],
+  ['memory', 'rm', 'a.md'],
+  ['project', 'list'],
+];
 
 /** Every command is refused with the sentence; nothing is mounted and nothing changes. */
 async function allRefused(sentence: RegExp, commands = all): Promise<void> {
@@ -41,7 +51,9 @@ describe('a store', () => {
     const version = db.pragma('user_version', { simple: true }) as number;
     db.pragma(`user_version = ${version + 1}`);
     db.close();
-    await allRefused(new RegExp(`was made by a newer mend \\(schema ${version + 1}, this one knows ${version}\\): upgrade mend`));
+    await allRefused(
+      new RegExp(`was made by a newer mend \\(schema ${version + 1}, this one knows ${version}\\): upgrade mend`),
+    );
   });
 
   test('of another program', async () => {
@@ -71,7 +83,14 @@ describe('a store', () => {
 
   test('with a damaged page in its middle is not mounted', async () => {
     for (let at = 4096; at < statSync(file).size; at += 4096) overwrite(at, 64);
-    await allRefused(/is damaged/, [['mount'], ['mount', '--foreground'], ['mount', '--all'], ['memory'], ['memory', 'show', 'a.md'], ['memory', 'rm', 'a.md']]);
+    await allRefused(/is damaged/, [
+      ['mount'],
+      ['mount', '--foreground'],
+      ['mount', '--all'],
+      ['memory'],
+      ['memory', 'show', 'a.md'],
+      ['memory', 'rm', 'a.md'],
+    ]);
   });
 
   test.each([['0640'], ['0604'], ['0660']])('of mode %s', async (mode) => {
@@ -113,7 +132,11 @@ describe('a store', () => {
 test('MEND_STORE_DIR where nothing can be made', async () => {
   const before = person.snapshot();
   for (const folder of ['/proc/mend/store', '/sys/store', '/dev/null/store']) {
-    expectRefusal(await person.mend(['mount'], { env: { MEND_STORE_DIR: folder } }), 1, /the store folder \S+[^\n]* MEND_STORE_DIR/);
+    expectRefusal(
+      await person.mend(['mount'], { env: { MEND_STORE_DIR: folder } }),
+      1,
+      /the store folder \S+[^\n]* MEND_STORE_DIR/,
+    );
   }
   expect(person.snapshot()).toEqual(before);
 });

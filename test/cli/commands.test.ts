@@ -43,7 +43,9 @@ afterAll(async () => {
 function parseTable(text: string): Record<string, string>[] {
   const [head = '', ...lines] = text.replace(/\n$/, '').split('\n');
   const titles = [...head.matchAll(/\S+(?: \S+)*/g)].map((match) => match[0]);
-  return lines.map((line) => Object.fromEntries(line.split(/ {2,}/).map((cell, i) => [titles[i] ?? `column ${i}`, cell])));
+  return lines.map((line) =>
+    Object.fromEntries(line.split(/ {2,}/).map((cell, i) => [titles[i] ?? `column ${i}`, cell])),
+  );
 }
 
 test('adopt counts what lies in the folder', async () => {
@@ -94,7 +96,9 @@ describe('with files of several kinds', () => {
       expect(Object.keys(row)).toEqual(['harness', 'file', 'bytes', 'modified', 'versions', 'notes']);
       expect(row.modified).toMatch(isoTime);
     }
-    expect(await person.shell(`stat -c %Y "$M/plain.md"`)).toBe(`${Math.floor(Date.parse(listed[1]?.modified ?? '') / 1000)}\n`);
+    expect(await person.shell(`stat -c %Y "$M/plain.md"`)).toBe(
+      `${Math.floor(Date.parse(listed[1]?.modified ?? '') / 1000)}\n`,
+    );
   });
 
   test('memory show prints the bytes, of the head and of a version', async () => {
@@ -104,9 +108,12 @@ describe('with files of several kinds', () => {
     expect(await person.done('memory', 'show', 'plain.md', '--version', '1')).toBe('one');
     expect(await person.done('memory', 'show', 'plain.md', '--version', '2')).toBe('two\n');
     await person.shell(String.raw`printf '\000\377\r\n' > "$M/binary"`);
-    const { stdout } = await person.user.run(['sh', '-c', `"$0" "$@" | od -An -tx1`, process.execPath, ...mendArgs('memory', 'show', 'binary')], {
-      cwd: person.repository,
-    });
+    const { stdout } = await person.user.run(
+      ['sh', '-c', `"$0" "$@" | od -An -tx1`, process.execPath, ...mendArgs('memory', 'show', 'binary')],
+      {
+        cwd: person.repository,
+      },
+    );
     expect(stdout.trim()).toBe('00 ff 0d 0a');
     await person.shell(`rm "$M/binary"`);
   });
@@ -134,7 +141,16 @@ describe('with files of several kinds', () => {
       { file: 'plain.md', version: 1, kind: 'saved', machine: hostname(), bytes: 3, sha256: sha256('one') },
     ]);
     for (const version of versions) {
-      expect(Object.keys(version)).toEqual(['file', 'version', 'kind', 'when', 'session', 'machine', 'bytes', 'sha256']);
+      expect(Object.keys(version)).toEqual([
+        'file',
+        'version',
+        'kind',
+        'when',
+        'session',
+        'machine',
+        'bytes',
+        'sha256',
+      ]);
       expect(version.when).toMatch(isoTime);
       expect(version.session).toMatch(/./);
     }
@@ -160,7 +176,15 @@ describe('with files of several kinds', () => {
       sessions: [],
     });
     expect(status['mounts']).toEqual([
-      { path: person.memory, project: 'my garden', harness: 'claude', files: 3, bytes: 17, limit_files: 2000, limit_bytes: 33_554_432 },
+      {
+        path: person.memory,
+        project: 'my garden',
+        harness: 'claude',
+        files: 3,
+        bytes: 17,
+        limit_files: 2000,
+        limit_bytes: 33_554_432,
+      },
     ]);
     expect(statSync(`/proc/${status['pid']}`).uid).toBe(person.user.uid);
     const text = await person.done('status');
@@ -169,16 +193,21 @@ describe('with files of several kinds', () => {
   });
 
   test('status names the sessions that have files open', async () => {
-    const status = await person.user.run(['sh', '-c', `exec 3>"$M/plain.md"; exec "$0" "$@"`, process.execPath, ...mendArgs('status', '--json')], {
-      env: { M: person.memory },
-    });
+    const status = await person.user.run(
+      ['sh', '-c', `exec 3>"$M/plain.md"; exec "$0" "$@"`, process.execPath, ...mendArgs('status', '--json')],
+      {
+        env: { M: person.memory },
+      },
+    );
     expect(JSON.parse(status.stdout)).toMatchObject({ sessions: [expect.stringMatching(/./)] });
     expect(await person.done('memory', 'show', 'plain.md')).toBe('');
     await person.shell(`printf 'two\\n' > "$M/plain.md"`);
   });
 
   test('status names a file that was refused over a limit', async () => {
-    const { code } = await person.user.run(['sh', '-c', 'head -c 2000000 /dev/zero > "$M/huge.md"'], { env: { M: person.memory } });
+    const { code } = await person.user.run(['sh', '-c', 'head -c 2000000 /dev/zero > "$M/huge.md"'], {
+      env: { M: person.memory },
+    });
     expect(code).not.toBe(0);
     const { stderr } = await person.mend(['status']);
     expect(stderr).toBe('mend: huge.md of project "my garden" was refused: it is over a limit\n');
@@ -186,7 +215,9 @@ describe('with files of several kinds', () => {
   });
 
   test('project list', async () => {
-    expect(await person.json('project', 'list')).toEqual([{ name: 'my garden', files: 3, remotes: [], paths: [person.repository] }]);
+    expect(await person.json('project', 'list')).toEqual([
+      { name: 'my garden', files: 3, remotes: [], paths: [person.repository] },
+    ]);
     expect(await person.json('project')).toEqual(await person.json('project', 'list'));
     expect(await person.done('project', 'list')).toBe(
       `project    files  remote  checkouts here\nmy garden      3  -       ${JSON.stringify(person.repository)}\n`,
@@ -203,10 +234,20 @@ describe('with files of several kinds', () => {
       ]) {
         expect(await person.mend(args, { cwd })).toMatchObject({ code: 0, stdout: here, stderr: '' });
       }
-      expect(await person.mend(['memory', 'show', 'plain.md', '--project', 'my garden'], { cwd })).toMatchObject({ code: 0, stdout: 'two\n' });
-      expect(await person.mend(['mount', '--project', 'my garden'], { cwd })).toMatchObject({ code: 0, stdout: `already mounted ${person.memory}\n` });
+      expect(await person.mend(['memory', 'show', 'plain.md', '--project', 'my garden'], { cwd })).toMatchObject({
+        code: 0,
+        stdout: 'two\n',
+      });
+      expect(await person.mend(['mount', '--project', 'my garden'], { cwd })).toMatchObject({
+        code: 0,
+        stdout: `already mounted ${person.memory}\n`,
+      });
     }
-    expectRefusal(await person.mend(['memory'], { cwd: person.user.home }), 1, /there is no memory of \S+ yet: run "mend mount" there, or name a project/);
+    expectRefusal(
+      await person.mend(['memory'], { cwd: person.user.home }),
+      1,
+      /there is no memory of \S+ yet: run "mend mount" there, or name a project/,
+    );
   });
 
   test('a sub-folder and a linked worktree mean the same project', async () => {
@@ -227,14 +268,20 @@ describe('with files of several kinds', () => {
 
   test('rm of several files, one of which is missing, removes none', async () => {
     const before = [await person.json('memory'), await person.json('memory', 'log')];
-    expectRefusal(await person.mend(['memory', 'rm', 'plain.md', 'nosuch.md', 'before.md']), 1, /has no memory file nosuch\.md/);
+    expectRefusal(
+      await person.mend(['memory', 'rm', 'plain.md', 'nosuch.md', 'before.md']),
+      1,
+      /has no memory file nosuch\.md/,
+    );
     expectRefusal(await person.mend(['memory', 'rm', 'plain.md', '../x']), 2, /cannot be a memory file/);
     expect([await person.json('memory'), await person.json('memory', 'log')]).toEqual(before);
     expect(await person.shell(`cat "$M/plain.md"`)).toBe('two\n');
   });
 
   test('rm has taken effect in the mount when it returns, and what was there is a version', async () => {
-    expect(await person.done('memory', 'rm', 'plain.md', 'claude:plain.md', quotedName)).toBe('removed plain.md\nremoved "two words/\\"q\\" 🌱 ñ.md"\n');
+    expect(await person.done('memory', 'rm', 'plain.md', 'claude:plain.md', quotedName)).toBe(
+      'removed plain.md\nremoved "two words/\\"q\\" 🌱 ñ.md"\n',
+    );
     expect(await person.shell(`ls -A "$M" "$M/two words"`)).not.toMatch(/^plain\.md$|🌱/mu);
     expectRefusal(await person.mend(['memory', 'rm', 'plain.md']), 1, /plain\.md was removed from project "my garden"/);
     const [newest] = await person.json<Version[]>('memory', 'log', 'plain.md');
@@ -247,23 +294,35 @@ describe('the output of a command', () => {
   test('a reader that has seen enough is no error', async () => {
     await person.shell(`seq 150000 > "$M/long.md"`);
     const args = mendArgs('memory', 'show', 'long.md');
-    const result = await person.user.run(['bash', '-c', '"$0" "$@" | head -n 1; echo "${PIPESTATUS[0]}"', process.execPath, ...args], { cwd: person.repository });
-    expect(result).toMatchObject({ code: 0, stdout: '1\n0\n', stderr: '' });
+    const result = await person.user.run(
+      ['bash', '-o', 'pipefail', '-c', '"$0" "$@" | head -n 1', process.execPath, ...args],
+      { cwd: person.repository },
+    );
+    expect(result).toMatchObject({ code: 0, stdout: '1\n', stderr: '' });
   });
 
   test('that cannot be written is one sentence', async () => {
     for (const command of [['memory', 'show', 'long.md'], ['memory'], ['project', 'list', '--json']]) {
       const args = mendArgs(...command);
-      const result = await person.user.run(['sh', '-c', '"$0" "$@" > /dev/full', process.execPath, ...args], { cwd: person.repository });
+      const result = await person.user.run(['sh', '-c', '"$0" "$@" > /dev/full', process.execPath, ...args], {
+        cwd: person.repository,
+      });
       expect(result.code).toBe(1);
       expect(result.stderr).toMatch(/^mend: the output could not be written: ENOSPC[^\n]*\n$/);
     }
   });
 
-  test.each([['NO_COLOR', '1'], ['FORCE_COLOR', '0'], ['TERM', 'dumb']])('has no colours on a terminal with %s=%s', async (name, value) => {
+  test.each([
+    ['NO_COLOR', '1'],
+    ['FORCE_COLOR', '0'],
+    ['TERM', 'dumb'],
+  ])('has no colours on a terminal with %s=%s', async (name, value) => {
     for (const command of ['memory', 'status', 'nosuch', '--help']) {
       const line = [process.execPath, ...mendArgs(command)].join(' ');
-      const { stdout } = await person.user.run(['script', '-qec', line, '/dev/null'], { cwd: person.repository, env: { [name]: value } });
+      const { stdout } = await person.user.run(['script', '-qec', line, '/dev/null'], {
+        cwd: person.repository,
+        env: { [name]: value },
+      });
       expect(stdout).toMatch(/\w/);
       expect(stdout).not.toContain('\u001b');
     }
@@ -273,7 +332,12 @@ describe('the output of a command', () => {
 test('unmount writes back, and a second one says that nothing is mounted', async () => {
   expect(await person.done('unmount')).toBe(`unmounted ${person.memory}\n`);
   expect(person.mounts()).toEqual([]);
-  expect((await person.shell(`ls -A "$M"; cat "$M/before.md"`)).split('\n')).toEqual(['before.md', 'long.md', 'from before', '']);
+  expect((await person.shell(`ls -A "$M"; cat "$M/before.md"`)).split('\n')).toEqual([
+    'before.md',
+    'long.md',
+    'from before',
+    '',
+  ]);
   expectRefusal(await person.mend(['unmount']), 1, /nothing is mounted for this project here/);
   expect(await person.done('unmount', '--all')).toBe('nothing is mounted\n');
   expect(await person.json('status')).toMatchObject({ pid: null, mounts: [] });
@@ -281,10 +345,16 @@ test('unmount writes back, and a second one says that nothing is mounted', async
 });
 
 test('what a mount cannot take in is named, with status 3', async () => {
-  await person.shell(`ln -s before.md "$M/link.md"; head -c 2000000 /dev/zero > "$M/huge.md"; printf newer > "$M/before.md"`);
+  await person.shell(
+    `ln -s before.md "$M/link.md"; head -c 2000000 /dev/zero > "$M/huge.md"; printf newer > "$M/before.md"`,
+  );
   const { code, stdout, stderr } = await person.mend(['mount']);
   expect({ code, stdout }).toEqual({ code: 3, stdout: `mounted ${person.memory}\ntook in 1 file that lay there\n` });
-  expect(stderr.split('\n').sort()).toEqual(['', 'mend: left out huge.md: it is larger than 1048576 bytes', 'mend: left out link.md: it is a symbolic link']);
+  expect(stderr.split('\n').sort()).toEqual([
+    '',
+    'mend: left out huge.md: it is larger than 1048576 bytes',
+    'mend: left out link.md: it is a symbolic link',
+  ]);
   expect(await person.done('memory', 'show', 'before.md')).toBe('newer');
   await person.done('unmount', '--all');
 });

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { programPath } from '../support/program.js';
 import { listProcesses } from '../support/processes.js';
+import { programPath } from '../support/program.js';
 import { expectRefusal, memoryFolder, Person, until } from './person.js';
 
 interface Status {
@@ -23,28 +23,35 @@ afterEach(async () => {
 const isRunning = (pid: number): boolean => listProcesses().some((entry) => entry.pid === pid && !entry.zombie);
 
 describe('mount --foreground', () => {
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('stays, and ends on %s with the mount off and the memory written back', async (signal) => {
-    const running = person.user.spawn([process.execPath, programPath(), 'mount', '--foreground'], { cwd: person.repository });
-    let said = '';
-    running.stdout?.on('data', (chunk: Buffer) => {
-      said += String(chunk);
-    });
-    await until(() => said.includes('mounted'));
-    expect(said).toBe(`mounted ${person.memory}\n`);
-    const status = await person.json<Status>('status');
-    expect(status).toMatchObject({ pid: running.pid, mounts: [{ path: person.memory }] });
-    expect(await person.done('mount')).toBe(`already mounted ${person.memory}\n`);
-    expectRefusal(await person.mend(['mount', '--foreground']), 1, /a daemon serves this store already/);
-    await person.shell(`printf kept > "$M/a.md"`);
-    expect(running.exitCode).toBeNull();
-    running.kill(signal);
-    expect(await once(running, 'exit')).toEqual([0, null]);
-    expect(person.mounts()).toEqual([]);
-    expect(await person.shell(`cat "$M/a.md"`)).toBe('kept');
-  });
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'stays, and ends on %s with the mount off and the memory written back',
+    async (signal) => {
+      const running = person.user.spawn([process.execPath, programPath(), 'mount', '--foreground'], {
+        cwd: person.repository,
+      });
+      let said = '';
+      running.stdout?.on('data', (chunk: Buffer) => {
+        said += String(chunk);
+      });
+      await until(() => said.includes('mounted'));
+      expect(said).toBe(`mounted ${person.memory}\n`);
+      const status = await person.json<Status>('status');
+      expect(status).toMatchObject({ pid: running.pid, mounts: [{ path: person.memory }] });
+      expect(await person.done('mount')).toBe(`already mounted ${person.memory}\n`);
+      expectRefusal(await person.mend(['mount', '--foreground']), 1, /a daemon serves this store already/);
+      await person.shell(`printf kept > "$M/a.md"`);
+      expect(running.exitCode).toBeNull();
+      running.kill(signal);
+      expect(await once(running, 'exit')).toEqual([0, null]);
+      expect(person.mounts()).toEqual([]);
+      expect(await person.shell(`cat "$M/a.md"`)).toBe('kept');
+    },
+  );
 
   test('ends when its mount is taken off', async () => {
-    const running = person.user.spawn([process.execPath, programPath(), 'mount', '--foreground'], { cwd: person.repository });
+    const running = person.user.spawn([process.execPath, programPath(), 'mount', '--foreground'], {
+      cwd: person.repository,
+    });
     await until(() => person.mounts().length > 0);
     const ended = once(running, 'exit');
     expect(await person.done('unmount')).toBe(`unmounted ${person.memory}\n`);
@@ -73,7 +80,10 @@ describe('several projects', () => {
     const { mounts } = await person.json<Status>('status');
     expect(mounts.map(({ project }) => project).sort()).toEqual(['garden', 'orchard']);
     expect(await person.done('unmount', other())).toBe(`unmounted ${memoryFolder(person.user.home, other())}\n`);
-    expect(await person.mend(['unmount', person.memory], { cwd: '/' })).toMatchObject({ code: 0, stdout: `unmounted ${person.memory}\n` });
+    expect(await person.mend(['unmount', person.memory], { cwd: '/' })).toMatchObject({
+      code: 0,
+      stdout: `unmounted ${person.memory}\n`,
+    });
     expect(person.mounts()).toEqual([]);
     await until(() => person.daemons().length === 0);
   });
@@ -119,7 +129,11 @@ describe('unmount while a program works in the mount', () => {
     const writer = person.user.spawn([process.execPath, '-e', script, `${person.memory}/a.md`]);
     await once(writer.stdout ?? writer, 'data');
     for (const args of [['unmount'], ['unmount', '--all']]) {
-      expectRefusal(await person.mend(args), 1, /cannot unmount \S+: files in it are open or a program works in it: end that program, or use --force/);
+      expectRefusal(
+        await person.mend(args),
+        1,
+        /cannot unmount \S+: files in it are open or a program works in it: end that program, or use --force/,
+      );
       expect(person.mounts()).toEqual([person.memory]);
     }
     expect(await person.done('memory', 'show', 'a.md')).toBe('saved');
@@ -127,14 +141,20 @@ describe('unmount while a program works in the mount', () => {
     expect(person.mounts()).toEqual([]);
     writer.kill();
     expect(await person.shell(`cat "$M/a.md"`)).toBe('saved');
-    expect(await person.json('memory', 'log', 'a.md')).toMatchObject([{ kind: 'interrupted', bytes: 4 }, { kind: 'saved', bytes: 5 }]);
+    expect(await person.json('memory', 'log', 'a.md')).toMatchObject([
+      { kind: 'interrupted', bytes: 4 },
+      { kind: 'saved', bytes: 5 },
+    ]);
     const { stdout } = await person.mend(['memory', '--json']);
     expect(JSON.parse(stdout)).toMatchObject([{ notes: ['1 interrupted save'] }]);
   });
 
   test('from within the folder, without a name, means that mount', async () => {
     await person.done('mount');
-    const inside = (command: string) => person.user.run(['sh', '-c', `cd "$M"; "$0" "$@" ${command}`, process.execPath, programPath()], { env: { M: person.memory } });
+    const inside = (command: string) =>
+      person.user.run(['sh', '-c', `cd "$M"; "$0" "$@" ${command}`, process.execPath, programPath()], {
+        env: { M: person.memory },
+      });
     expectRefusal(await inside('unmount'), 1, /a program works in it/);
     expect(await inside('unmount --force')).toMatchObject({ code: 0, stdout: `unmounted ${person.memory}\n` });
   });
@@ -144,7 +164,10 @@ test('two mounts at once start one daemon, ten times over', async () => {
   for (let round = 0; round < 10; round++) {
     const results = await Promise.all([person.mend(['mount']), person.mend(['mount'])]);
     for (const result of results) expect(result).toMatchObject({ code: 0, stderr: '' });
-    expect(results.map(({ stdout }) => stdout).sort()).toEqual([`already mounted ${person.memory}\n`, `mounted ${person.memory}\n`]);
+    expect(results.map(({ stdout }) => stdout).sort()).toEqual([
+      `already mounted ${person.memory}\n`,
+      `mounted ${person.memory}\n`,
+    ]);
     expect(person.mounts()).toEqual([person.memory]);
     expect(person.daemons()).toEqual([(await person.json<Status>('status')).pid]);
     await person.done('unmount');
@@ -172,7 +195,10 @@ describe('after the daemon was killed', () => {
 
   test('status says so, and mount puts the mount up again', async () => {
     const status = await person.mend(['status', '--json']);
-    expect(status).toMatchObject({ code: 0, stderr: `mend: ${person.memory} has lost the daemon that served it: run "mend mount" or "mend unmount" for it\n` });
+    expect(status).toMatchObject({
+      code: 0,
+      stderr: `mend: ${person.memory} has lost the daemon that served it: run "mend mount" or "mend unmount" for it\n`,
+    });
     expect(JSON.parse(status.stdout)).toMatchObject({ pid: null, mounts: [] });
     expect(await person.done('mount')).toBe(`mounted ${person.memory}\n`);
     expect(person.mounts()).toEqual([person.memory]);

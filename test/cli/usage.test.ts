@@ -29,16 +29,20 @@ const commands = [
 ];
 
 describe('help and version', () => {
-  test.each(commands.map((command) => [command.join(' ') || 'mend', command] as const))('%s --help', async (_, command) => {
-    const { code, stdout, stderr } = await person.mend([...command, '--help']);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(new RegExp(`^Usage: ${['mend', ...command].join(' ')}\\b`));
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
-  });
+  test.each(commands.map((command) => [command.join(' ') || 'mend', command] as const))(
+    '%s --help',
+    async (_, command) => {
+      const { code, stdout, stderr } = await person.mend([...command, '--help']);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(new RegExp(`^Usage: ${['mend', ...command].join(' ')}\\b`));
+      for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+    },
+  );
 
   test('mend help names every command', async () => {
     const help = await person.done('help');
-    for (const name of ['mount', 'unmount', 'status', 'adopt', 'memory', 'project']) expect(help).toMatch(new RegExp(`^  ${name} `, 'm'));
+    for (const name of ['mount', 'unmount', 'status', 'adopt', 'memory', 'project'])
+      expect(help).toMatch(new RegExp(`^  ${name} `, 'm'));
     expect(help).not.toContain('daemon');
   });
 
@@ -49,7 +53,9 @@ describe('help and version', () => {
   });
 
   test('mend --version', async () => {
-    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as { version: string };
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+      version: string;
+    };
     expect(await person.done('--version')).toBe(`${version}\n`);
   });
 });
@@ -81,7 +87,11 @@ describe('wrong usage ends with status 2 and one sentence', () => {
   });
 
   test('a store folder that is not absolute', async () => {
-    expectRefusal(await person.mend(['status'], { env: { MEND_STORE_DIR: 'here' } }), 2, /MEND_STORE_DIR must be an absolute path/);
+    expectRefusal(
+      await person.mend(['status'], { env: { MEND_STORE_DIR: 'here' } }),
+      2,
+      /MEND_STORE_DIR must be an absolute path/,
+    );
   });
 });
 
@@ -114,7 +124,14 @@ describe('a name that cannot be a file of memory', () => {
 
 test('before anything is mounted', async () => {
   const before = person.snapshot();
-  for (const args of [['memory'], ['memory', 'show', 'a.md'], ['memory', 'rm', 'a.md'], ['memory', 'log'], ['mount', '--all'], ['memory', '--project', 'x']]) {
+  for (const args of [
+    ['memory'],
+    ['memory', 'show', 'a.md'],
+    ['memory', 'rm', 'a.md'],
+    ['memory', 'log'],
+    ['mount', '--all'],
+    ['memory', '--project', 'x'],
+  ]) {
     expectRefusal(await person.mend(args), 1, /there is no memory yet: run "mend mount" in a checkout first/);
   }
   expectRefusal(await person.mend(['unmount']), 1, /nothing is mounted for this project/);

@@ -33,7 +33,10 @@ test('without a file, and with an empty one, everything has its default', () => 
 
 test('what the file says is used, the rest keeps its default', () => {
   write('limits:\n  files: 10\n  file_bytes: 2048\nharnesses: [claude]\n');
-  expect(readSettings(env)).toEqual({ limits: { files: 10, fileBytes: 2048, bytes: DEFAULT_LIMITS.bytes }, harnesses: ['claude'] });
+  expect(readSettings(env)).toEqual({
+    limits: { files: 10, fileBytes: 2048, bytes: DEFAULT_LIMITS.bytes },
+    harnesses: ['claude'],
+  });
 });
 
 test('XDG_CONFIG_HOME is respected when it is absolute', () => {
@@ -43,7 +46,10 @@ test('XDG_CONFIG_HOME is respected when it is absolute', () => {
 
 test.each([
   ['limit: {}\n', /there is no setting "limit"; there are harnesses, limits$/],
-  ['limits:\n  file: 3\n', /there is no setting "limits\.file"; there are limits\.files, limits\.bytes, limits\.file_bytes$/],
+  [
+    'limits:\n  file: 3\n',
+    /there is no setting "limits\.file"; there are limits\.files, limits\.bytes, limits\.file_bytes$/,
+  ],
   ['limits:\n  constructor: 3\n', /there is no setting "limits\.constructor"/],
   ['limits: 3\n', /"limits" must hold keys and values$/],
   ['limits:\n  files: 0\n', /"limits\.files" must be a whole number from 1 to 100000$/],

@@ -6,7 +6,7 @@ const HOME = '/home/u';
 describe('slug', () => {
   it.each([
     ['/home/u/app', '-home-u-app'],
-    ['/work/my repo.v2', '-work-my-repo-v2'],
+    ['/srv/my repo.v2', '-srv-my-repo-v2'],
     ['/a_b', '-a-b'],
     ['/a.b', '-a-b'],
     ['/', '-'],

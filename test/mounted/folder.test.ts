@@ -5,7 +5,8 @@ import { type Stage, staged, until } from './stage.js';
 
 /** Everything in a folder: `<mode> <path>` and, for files, the content, sorted by path. */
 function contentsOf(stage: Stage, folder: string): Promise<string> {
-  const script = 'cd "$1"; find . -mindepth 1 -type f | sort | while read -r f; do echo "$(stat -c %a "$f") $f: $(cat "$f")"; done';
+  const script =
+    'cd "$1"; find . -mindepth 1 -type f | sort | while read -r f; do echo "$(stat -c %a "$f") $f: $(cat "$f")"; done';
   return stage.sh(script, folder);
 }
 
@@ -81,18 +82,23 @@ describe('the first mount', () => {
       expect(await stage.sh('ls -A "$1"', folder)).toBe(`${memory.join('\n')}\n`);
 
       await stage.mend(['unmount']);
-      const after = await stage.sh('cd "$1"; find . -mindepth 1 -printf "%y %l %s %P\\n" | LC_ALL=C sort | tr "\\377" "?"', folder);
-      expect(after.trim().split('\n')).toEqual([
-        'f  10 unreadable.md'.replace('10', '11'),
-        'f  1048576 largest.md',
-        'f  1048577 large.md',
-        'f  3 bad-?.md',
-        'f  5 good.md',
-        'l /etc 4 linked',
-        'l /etc/hostname 13 link.md',
-        'l good.md 7 inner.md',
-        'p  0 fifo.md',
-      ].sort());
+      const after = await stage.sh(
+        'cd "$1"; find . -mindepth 1 -printf "%y %l %s %P\\n" | LC_ALL=C sort | tr "\\377" "?"',
+        folder,
+      );
+      expect(after.trim().split('\n')).toEqual(
+        [
+          'f  10 unreadable.md'.replace('10', '11'),
+          'f  1048576 largest.md',
+          'f  1048577 large.md',
+          'f  3 bad-?.md',
+          'f  5 good.md',
+          'l /etc 4 linked',
+          'l /etc/hostname 13 link.md',
+          'l good.md 7 inner.md',
+          'p  0 fifo.md',
+        ].sort(),
+      );
     }),
     70_000,
   );
@@ -134,8 +140,10 @@ describe('unmounting', () => {
       await stage.mend(['unmount']);
       expect(leftoverMounts(stage.user.home)).toEqual([]);
       expect(await contentsOf(stage, folder)).toBe(
-        '600 ./.x.swp: swap\n640 ./changed.md: new\n600 ./fresh/deep/new.md: new\n444 ./same.md: same\n600 ./sub/moved.md: moved\n'
-          .replace('600 ./.x.swp', `${(await stage.sh('stat -c %a "$1/.x.swp"', folder)).trim()} ./.x.swp`),
+        '600 ./.x.swp: swap\n640 ./changed.md: new\n600 ./fresh/deep/new.md: new\n444 ./same.md: same\n600 ./sub/moved.md: moved\n'.replace(
+          '600 ./.x.swp',
+          `${(await stage.sh('stat -c %a "$1/.x.swp"', folder)).trim()} ./.x.swp`,
+        ),
       );
       expect(await stage.sh('stat -c %Y "$1/changed.md"; stat -c %a "$1/fresh"', folder)).toBe(`${time}700\n`);
       // A file that is replaced is never half written: who has it open still reads all of the old one.
@@ -186,7 +194,10 @@ describe('unmounting', () => {
     staged(40, async (stage) => {
       const folder = await stage.mount();
       await stage.sh('echo text >"$1/note.md"; cd /; fusermount3 -u "$1"', folder);
-      await until(async () => (await contentsOf(stage, folder)) === '600 ./note.md: text\n', 'the memory to be written back');
+      await until(
+        async () => (await contentsOf(stage, folder)) === '600 ./note.md: text\n',
+        'the memory to be written back',
+      );
       await until(async () => (await stage.status()).pid === null, 'the daemon to end with its last mount');
       await stage.mount();
       expect(await stage.sh('cat "$1/note.md"', folder)).toBe('text\n');

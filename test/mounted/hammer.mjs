@@ -22,7 +22,11 @@ const text = () => {
 function read(path) {
   const content = fs.readFileSync(path, 'utf8');
   // Appends and writes in the middle are of their own session until they are closed; then they are in all of it.
-  const whole = content === '' || content.split('\n').every((line) => line === '' || /^(\d+) (x*)$/.exec(line)?.[2]?.length === Number(line.split(' ')[0]));
+  const whole =
+    content === '' ||
+    content
+      .split('\n')
+      .every((line) => line === '' || /^(\d+) (x*)$/.exec(line)?.[2]?.length === Number(line.split(' ')[0]));
   if (!whole) throw new Error(`torn: ${path} holds ${content.length} bytes, ${JSON.stringify(content.slice(0, 20))}`);
 }
 

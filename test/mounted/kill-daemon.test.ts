@@ -7,7 +7,13 @@ import { shared } from './agent.js';
 import { gone, type Stage, staged } from './stage.js';
 
 /** Numbered writes go on until the daemon is killed `after` one of them; gives back the last that had returned. */
-async function writeUntilKilled(stage: Stage, how: 'append' | 'save', place: string, daemon: number, after: number): Promise<number> {
+async function writeUntilKilled(
+  stage: Stage,
+  how: 'append' | 'save',
+  place: string,
+  daemon: number,
+  after: number,
+): Promise<number> {
   const program = shared('appender.mjs', join(import.meta.dirname, 'appender.mjs'));
   const writer = stage.user.spawn([process.execPath, program, how, place], { stdio: ['ignore', 'pipe', 'pipe'] });
   if (!writer.stdout) throw new Error('the writer has no output');
@@ -71,7 +77,9 @@ test(
       const { pid } = await stage.status();
       const returned = await writeUntilKilled(stage, 'save', folder, pid ?? 0, 100 * round);
       await stage.mount();
-      const texts = (await stage.sh('cd "$1"; for f in save-*.md; do echo "$f $(cat "$f")"; done', folder)).trim().split('\n');
+      const texts = (await stage.sh('cd "$1"; for f in save-*.md; do echo "$f $(cat "$f")"; done', folder))
+        .trim()
+        .split('\n');
       expect(texts).toHaveLength(50);
       for (const text of texts) {
         const [, slot, number] = /^save-(\d+)\.md save (\d+)$/.exec(text)?.map(Number) ?? [];
@@ -109,7 +117,8 @@ test(
     expect((await stage.status()).pid).toBeNull();
     await stage.mount();
     expect((await stage.contents('shared.md', 'interrupted')).sort()).toEqual(['writer 0', 'writer 1']);
-    for (const index of [0, 1]) expect(await stage.contents(`cut-writer ${index}.md`, 'interrupted')).toEqual(['long\0\0!']);
+    for (const index of [0, 1])
+      expect(await stage.contents(`cut-writer ${index}.md`, 'interrupted')).toEqual(['long\0\0!']);
     // What the agents still hold open belongs to the dead mount, and harms nobody.
     expect(await agents[0]?.code((fs, own) => fs.writeSync(own['old'] ?? -1, 'x'))).toBe('ENOTCONN');
     await agents[1]?.exit();

@@ -71,7 +71,10 @@ describe('a writer that a signal ends', () => {
           await write(agent, `${folder}/note.md`);
           await agent.kill(signal);
           await expectHead(stage, folder);
-          expect([signal, await stage.kinds('note.md')]).toEqual([signal, [...Array(index + 1).fill('interrupted'), 'saved']]);
+          expect([signal, await stage.kinds('note.md')]).toEqual([
+            signal,
+            [...Array(index + 1).fill('interrupted'), 'saved'],
+          ]);
           expect(await stage.show('note.md', index + 2)).toBe(kept);
         }
         expect((await stage.status()).sessions).toEqual([]);
@@ -175,7 +178,7 @@ test(
       own['b'] = fs.openSync(`${dir}/new.md`, 'wx');
       fs.writeSync(own['b'], 'whole too');
     }, folder);
-    await agent.run((fs) => void fs && void setImmediate(() => process.exit(9)));
+    await agent.run(() => void setImmediate(() => process.exit(9)));
     await agent.exit();
     expect(await stage.sh('cat "$1/note.md" "$1/new.md"', folder)).toBe('wholewhole too');
     expect(await stage.kinds('note.md')).toEqual(['saved', 'saved']);

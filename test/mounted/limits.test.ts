@@ -6,12 +6,18 @@ const MB = 1024 * 1024;
 const BLOCK = 4096;
 
 /** What `df` and `df -i` say: blocks of 4 KB in all and free, names in all and free. */
-async function space(stage: Stage, folder: string): Promise<{ blocks: number; free: number; files: number; ffree: number }> {
+async function space(
+  stage: Stage,
+  folder: string,
+): Promise<{ blocks: number; free: number; files: number; ffree: number }> {
   const words = (await stage.sh('stat -f -c "%S %b %a %c %d" "$1"', folder)).trim().split(' ').map(Number);
   const [size = 0, blocks = 0, free = 0, files = 0, ffree = 0] = words;
   expect(size).toBe(BLOCK);
   // df reckons from the same numbers.
-  const df = await stage.sh('df -B 4096 --output=size,avail "$1" | tail -1; df --output=itotal,iavail "$1" | tail -1', folder);
+  const df = await stage.sh(
+    'df -B 4096 --output=size,avail "$1" | tail -1; df --output=itotal,iavail "$1" | tail -1',
+    folder,
+  );
   expect(df.trim().split(/\s+/).map(Number)).toEqual([blocks, free, files, ffree]);
   return { blocks, free, files, ffree };
 }
@@ -35,34 +41,46 @@ describe('limits (spec §3.5)', () => {
       const path = `${folder}/note.md`;
       expect(await fill(agent, path, MB)).toBeUndefined();
       const ways = {
-        'write beyond': await agent.code((fs, _, file, mb) => {
-          const fd = fs.openSync(file, 'r+');
-          try {
-            fs.writeSync(fd, 'y', mb);
-          } finally {
-            fs.closeSync(fd);
-          }
-        }, path, MB),
+        'write beyond': await agent.code(
+          (fs, _, file, mb) => {
+            const fd = fs.openSync(file, 'r+');
+            try {
+              fs.writeSync(fd, 'y', mb);
+            } finally {
+              fs.closeSync(fd);
+            }
+          },
+          path,
+          MB,
+        ),
         append: await agent.code((fs, _, file) => fs.appendFileSync(file, 'y'), path),
         truncate: await agent.code((fs, _, file, mb) => fs.truncateSync(file, mb + 1), path, MB),
-        'write far beyond': await agent.code((fs, _, file, mb) => {
-          const fd = fs.openSync(file, 'r+');
-          try {
-            fs.writeSync(fd, 'y', 40 * mb);
-          } finally {
-            fs.closeSync(fd);
-          }
-        }, path, MB),
-        'rename over': await agent.code((fs, own, file, mb) => {
-          const temporary = `${file}.tmp.1.0123456789ab`;
-          fs.writeFileSync(temporary, Buffer.alloc(mb + 1, 'y'));
-          try {
-            fs.renameSync(temporary, file);
-          } finally {
-            own['left'] = fs.statSync(temporary).size;
-            fs.unlinkSync(temporary);
-          }
-        }, path, MB),
+        'write far beyond': await agent.code(
+          (fs, _, file, mb) => {
+            const fd = fs.openSync(file, 'r+');
+            try {
+              fs.writeSync(fd, 'y', 40 * mb);
+            } finally {
+              fs.closeSync(fd);
+            }
+          },
+          path,
+          MB,
+        ),
+        'rename over': await agent.code(
+          (fs, own, file, mb) => {
+            const temporary = `${file}.tmp.1.0123456789ab`;
+            fs.writeFileSync(temporary, Buffer.alloc(mb + 1, 'y'));
+            try {
+              fs.renameSync(temporary, file);
+            } finally {
+              own['left'] = fs.statSync(temporary).size;
+              fs.unlinkSync(temporary);
+            }
+          },
+          path,
+          MB,
+        ),
       };
       expect(ways).toEqual({
         'write beyond': 'EFBIG',
@@ -72,7 +90,9 @@ describe('limits (spec §3.5)', () => {
         'rename over': 'EFBIG',
       });
       expect(await agent.run((_, own) => own['left'])).toBe(MB + 1);
-      expect(await stage.sh('tr -d x <"$1" | wc -c; stat -c %s "$1"; ls -A "$2"', path, folder)).toBe(`0\n${MB}\nnote.md\n`);
+      expect(await stage.sh('tr -d x <"$1" | wc -c; stat -c %s "$1"; ls -A "$2"', path, folder)).toBe(
+        `0\n${MB}\nnote.md\n`,
+      );
       expect(await stage.kinds('note.md')).toEqual(['saved']);
       expect(await refused(stage)).toMatch(/^mend: note\.md .*limit/);
     }),
@@ -84,12 +104,16 @@ describe('limits (spec §3.5)', () => {
     staged(50, async (stage) => {
       const folder = await stage.mount();
       const agent = await stage.agent();
-      const code = await agent.code((fs, own, file, mb) => {
-        own['fd'] = fs.openSync(file, 'w');
-        fs.writeSync(own['fd'], Buffer.alloc(100, 'x'));
-        fs.writeSync(own['fd'], Buffer.alloc(mb, 'x'), 0, mb, 100);
-        fs.writeSync(own['fd'], Buffer.alloc(mb, 'x'), 0, mb, mb);
-      }, `${folder}/new.md`, MB);
+      const code = await agent.code(
+        (fs, own, file, mb) => {
+          own['fd'] = fs.openSync(file, 'w');
+          fs.writeSync(own['fd'], Buffer.alloc(100, 'x'));
+          fs.writeSync(own['fd'], Buffer.alloc(mb, 'x'), 0, mb, 100);
+          fs.writeSync(own['fd'], Buffer.alloc(mb, 'x'), 0, mb, mb);
+        },
+        `${folder}/new.md`,
+        MB,
+      );
       expect(code).toBe('EFBIG');
       await agent.kill('SIGKILL');
       expect(await stage.sh('ls -A "$1"', folder)).toBe('');
@@ -104,16 +128,25 @@ describe('limits (spec §3.5)', () => {
     staged(90, async (stage) => {
       const folder = await stage.mount();
       const agent = await stage.agent();
-      expect(await space(stage, folder)).toEqual({ blocks: (32 * MB) / BLOCK, free: (32 * MB) / BLOCK, files: 2000, ffree: 2000 });
+      expect(await space(stage, folder)).toEqual({
+        blocks: (32 * MB) / BLOCK,
+        free: (32 * MB) / BLOCK,
+        files: 2000,
+        ffree: 2000,
+      });
       for (let index = 0; index < 31; index++) expect(await fill(agent, `${folder}/${index}.md`, MB)).toBeUndefined();
       expect(await space(stage, folder)).toMatchObject({ free: MB / BLOCK, ffree: 2000 - 31 });
 
       // A draft claims what it adds; whoever comes next finds less.
       const writer = await stage.agent();
-      await writer.run((fs, own, file, mb) => {
-        own['fd'] = fs.openSync(file, 'w');
-        fs.writeSync(own['fd'], Buffer.alloc(mb / 2, 'x'));
-      }, `${folder}/draft.md`, MB);
+      await writer.run(
+        (fs, own, file, mb) => {
+          own['fd'] = fs.openSync(file, 'w');
+          fs.writeSync(own['fd'], Buffer.alloc(mb / 2, 'x'));
+        },
+        `${folder}/draft.md`,
+        MB,
+      );
       expect((await space(stage, folder)).free).toBe(MB / 2 / BLOCK);
       expect(await fill(agent, `${folder}/too-much.md`, MB)).toBe('ENOSPC');
       expect(await refused(stage)).toContain('too-much.md');
@@ -157,19 +190,25 @@ describe('limits (spec §3.5)', () => {
       expect(await fill(agent, `${folder}/one-more.md`, 1)).toBe('ENOSPC');
       expect(await refused(stage)).toContain('one-more.md');
       const save = (name: string) =>
-        agent.code((fs, _, dir, target) => {
-          const temporary = `${dir}/${target}.tmp.1.0123456789ab`;
-          fs.writeFileSync(temporary, 'saved');
-          try {
-            fs.renameSync(temporary, `${dir}/${target}`);
-          } finally {
-            fs.rmSync(temporary, { force: true });
-          }
-        }, folder, name);
+        agent.code(
+          (fs, _, dir, target) => {
+            const temporary = `${dir}/${target}.tmp.1.0123456789ab`;
+            fs.writeFileSync(temporary, 'saved');
+            try {
+              fs.renameSync(temporary, `${dir}/${target}`);
+            } finally {
+              fs.rmSync(temporary, { force: true });
+            }
+          },
+          folder,
+          name,
+        );
       // A save through a temporary replaces, and adds no name.
       expect([await save('7.md'), await save('new.md')]).toEqual([undefined, 'ENOSPC']);
       expect(await fill(agent, `${folder}/8.md`, 3)).toBeUndefined();
-      expect(await agent.code((fs, _, dir) => fs.renameSync(`${dir}/9.md`, `${dir}/renamed.md`), folder)).toBeUndefined();
+      expect(
+        await agent.code((fs, _, dir) => fs.renameSync(`${dir}/9.md`, `${dir}/renamed.md`), folder),
+      ).toBeUndefined();
       expect(await stage.sh('ls -A "$1" | wc -l; cat "$1/7.md"', folder)).toBe('2000\nsaved');
       await stage.sh('rm "$1/10.md"', folder);
       await stage.mend(['memory', 'rm', '11.md']);

@@ -112,11 +112,18 @@ function look() {
     if (wanted === null) continue;
     compare(`open ${name}`, readIfThere(`${folder}/${name}`), wanted);
   }
-  for (const [dir, prefix] of [['', ''], ['/sub', 'sub/']]) {
+  for (const [dir, prefix] of [
+    ['', ''],
+    ['/sub', 'sub/'],
+  ]) {
     if (dir !== '' && expected.get('sub') !== null) continue;
     const listed = fs.readdirSync(`${folder}${dir}`).sort();
     const wanted = names.filter((name) => expected.has(name) && name.startsWith(prefix ?? ''));
-    compare(`list ${dir}`, listed, wanted.map((name) => name.slice(prefix?.length)).filter((name) => !name.includes('/')));
+    compare(
+      `list ${dir}`,
+      listed,
+      wanted.map((name) => name.slice(prefix?.length)).filter((name) => !name.includes('/')),
+    );
   }
   return wrong;
 }
@@ -126,8 +133,8 @@ function readIfThere(path) {
   try {
     return fs.readFileSync(path, 'utf8');
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return undefined;
-    throw error;
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error);
+    return code === 'ENOENT' ? undefined : `failed with ${code}`;
   }
 }
 

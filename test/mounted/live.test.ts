@@ -39,11 +39,25 @@ test(
       "$1" -c '"$@"; exit $?' sh "$2" "$3" "$5" back there 1 "$6" >two.json
       wait $!; cat one.json two.json`;
     const result = await stage.user.run(
-      ['sh', '-euc', script, 'sh', harnessShell(), process.execPath, program('live-side.mjs'), one, two, String(ROUNDS)],
+      [
+        'sh',
+        '-euc',
+        script,
+        'sh',
+        harnessShell(),
+        process.execPath,
+        program('live-side.mjs'),
+        one,
+        two,
+        String(ROUNDS),
+      ],
       { timeout: 95 },
     );
     expect(result).toMatchObject({ code: 0, stderr: '' });
-    const reports = result.stdout.trim().split('\n').map((line) => JSON.parse(line) as SideReport);
+    const reports = result.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as SideReport);
     expect(reports).toHaveLength(2);
     for (const { failed, failures, counts } of reports) {
       expect(failures).toEqual([]);
@@ -87,10 +101,19 @@ test(
       );
     for (let round = 0; round < 50; round++) {
       const names = [`note-${round % 3}.md`, `other-${round % 3}.md`];
-      for (const name of names) await agent.run((fs, _, path) => fs.writeFileSync(path, 'text'), `${round % 2 ? one : two}/${name}`);
-      for (const name of names) expect(await seen(name)).toEqual([[4, true, 'text'], [4, true, 'text']]);
+      for (const name of names)
+        await agent.run((fs, _, path) => fs.writeFileSync(path, 'text'), `${round % 2 ? one : two}/${name}`);
+      for (const name of names)
+        expect(await seen(name)).toEqual([
+          [4, true, 'text'],
+          [4, true, 'text'],
+        ]);
       await stage.mend(['memory', 'rm', ...names]);
-      for (const name of names) expect(await seen(name)).toEqual([[null, false, false], [null, false, false]]);
+      for (const name of names)
+        expect(await seen(name)).toEqual([
+          [null, false, false],
+          [null, false, false],
+        ]);
     }
   }),
   110_000,

@@ -7,7 +7,9 @@ import { Stage, staged } from './stage.js';
 
 /** Keeps a mount namespace alive, and tells the way into it. */
 async function openNamespace(): Promise<ChildProcess> {
-  const keeper = spawn('unshare', ['--mount', 'sh', '-c', 'echo ready; exec sleep 600'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const keeper = spawn('unshare', ['--mount', 'sh', '-c', 'echo ready; exec sleep 600'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   if (keeper.stdout) await once(keeper.stdout, 'data');
   return keeper;
 }
@@ -18,17 +20,21 @@ function within(user: TestUser, namespace: number, root: TestUser): TestUser {
     ...(['nsenter', '--mount', `--target=${namespace}`, `--wd=${user.home}`, '--'] as const),
     ...['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', '--', ...command],
   ];
-  const options = <O extends { cwd?: string; env?: Record<string, string> }>(given: O = {} as O): O => {
-    const { cwd, ...rest } = given;
-    return { ...rest, cwd: '/', env: { HOME: user.home, USER: user.name, LOGNAME: user.name, ...given.env } } as O;
-  };
+  const variables = (env: Record<string, string> = {}) => ({
+    HOME: user.home,
+    USER: user.name,
+    LOGNAME: user.name,
+    ...env,
+  });
   // nsenter decides where the program starts; a shell goes on from there.
   const inFolder = (command: readonly string[], cwd?: string): [string, ...string[]] =>
     enter(cwd === undefined ? command : ['sh', '-c', 'cd "$0" && exec "$@"', cwd, ...command]);
   return {
     ...user,
-    spawn: (command, given) => root.spawn(inFolder(command, given?.cwd), options(given)),
-    run: (command, given) => root.run(inFolder(command, given?.cwd), options(given)),
+    spawn: (command, given) =>
+      root.spawn(inFolder(command, given?.cwd), { ...given, cwd: '/', env: variables(given?.env) }),
+    run: (command, given) =>
+      root.run(inFolder(command, given?.cwd), { ...given, cwd: '/', env: variables(given?.env) }),
   };
 }
 
@@ -60,7 +66,8 @@ describe.runIf(isRoot)('two mount namespaces of one user and store (only root ca
       expect([one, two].map(({ mounts }) => mounts.map(({ path }) => path))).toEqual([[folder], [folder]]);
       await here.sh('echo here >"$1/here.md"', folder);
       await there.sh('echo there >"$1/there.md"', folder);
-      for (const stage of [here, there]) expect(await stage.sh('cd "$1"; ls; cat *', folder)).toBe('here.md\nthere.md\nhere\nthere\n');
+      for (const stage of [here, there])
+        expect(await stage.sh('cd "$1"; ls; cat *', folder)).toBe('here.md\nthere.md\nhere\nthere\n');
       await there.mend(['memory', 'rm', 'here.md']);
       for (const stage of [here, there]) expect(await stage.sh('ls "$1"', folder)).toBe('there.md\n');
       await there.mend(['unmount', '--all']);
@@ -95,7 +102,8 @@ describe.runIf(isRoot)('two mount namespaces of one user and store (only root ca
         const text = `round ${round} ${'x'.repeat(round)}`;
         const removes = round % 5 === 4;
         await writer?.run(
-          (fs, _, path, content, remove) => (remove ? fs.rmSync(path, { force: true }) : fs.writeFileSync(path, content)),
+          (fs, _, path, content, remove) =>
+            remove ? fs.rmSync(path, { force: true }) : fs.writeFileSync(path, content),
           join(folder, name),
           text,
           removes,
@@ -116,17 +124,43 @@ describe.runIf(isRoot)('two mount namespaces of one user and store (only root ca
       await there.mount();
       const [one, two] = [await here.agent(), await there.agent()];
       const create = (agent: typeof one, name: string) =>
-        agent.code((fs, own, path) => {
-          own['fd'] = fs.openSync(path, 'wx');
-        }, join(folder, name));
-      const make = (agent: typeof one, name: string) => agent.code((fs, _, path) => fs.mkdirSync(path), join(folder, name));
+        agent.code(
+          (fs, own, path) => {
+            own['fd'] = fs.openSync(path, 'wx');
+          },
+          join(folder, name),
+        );
+      const make = (agent: typeof one, name: string) =>
+        agent.code((fs, _, path) => fs.mkdirSync(path), join(folder, name));
       for (let round = 0; round < 20; round++) {
         // The kernel of the loser has it cached that there is no such name.
-        for (const agent of [one, two]) await agent.code((fs, _, path) => fs.statSync(path), join(folder, `${round}.md`));
+        for (const agent of [one, two])
+          await agent.code((fs, _, path) => fs.statSync(path), join(folder, `${round}.md`));
         const both = await Promise.all([create(one, `${round}.md`), create(two, `${round}.md`)]);
         expect(both.sort()).toEqual(['EEXIST', undefined]);
-        expect((await Promise.all([make(one, `d${round}`), make(two, `d${round}`)])).sort()).toEqual(['EEXIST', undefined]);
+        expect((await Promise.all([make(one, `d${round}`), make(two, `d${round}`)])).sort()).toEqual([
+          'EEXIST',
+          undefined,
+        ]);
       }
+    }),
+    90_000,
+  );
+
+  test(
+    'what is local stays local: a name of either, and a note that is put aside under one',
+    twice(60, async (here, there) => {
+      const folder = await here.mount();
+      await there.mount();
+      await here.sh('cd "$1"; echo text >note.md; echo here >here.lock', folder);
+      await there.sh('cd "$1"; cat note.md >/dev/null; test ! -e here.lock; echo there >there.lock', folder);
+      // As an editor does that keeps a backup.
+      await here.sh('cd "$1"; mv note.md note.md~; echo new >note.md', folder);
+      expect(await here.sh('cd "$1"; ls; cat note.md note.md~', folder)).toBe(
+        'here.lock\nnote.md\nnote.md~\nnew\ntext\n',
+      );
+      expect(await there.sh('cd "$1"; ls; cat note.md', folder)).toBe('note.md\nthere.lock\nnew\n');
+      expect(await here.kinds('note.md')).toEqual(['saved', 'removed', 'saved']);
     }),
     90_000,
   );
@@ -138,11 +172,18 @@ describe.runIf(isRoot)('two mount namespaces of one user and store (only root ca
       await there.mount();
       await here.sh('echo head >"$1/note.md"', folder);
       const [lost, safe] = [await here.agent(), await there.agent()];
-      for (const [agent, text] of [[lost, 'lost'], [safe, 'safe']] as const) {
-        await agent.run((fs, own, path, content) => {
-          own['fd'] = fs.openSync(path, 'w');
-          fs.writeSync(own['fd'], content);
-        }, `${folder}/note.md`, text);
+      for (const [agent, text] of [
+        [lost, 'lost'],
+        [safe, 'safe'],
+      ] as const) {
+        await agent.run(
+          (fs, own, path, content) => {
+            own['fd'] = fs.openSync(path, 'w');
+            fs.writeSync(own['fd'], content);
+          },
+          `${folder}/note.md`,
+          text,
+        );
       }
       await here.endDaemon('SIGKILL');
       expect(await there.sh('cat "$1/note.md"', folder)).toBe('head\n');

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Agent, harnessShell } from './agent.js';
 import { staged, until } from './stage.js';
@@ -11,10 +12,15 @@ function posixSession(pid: number): string | undefined {
 
 /** Opens a file for writing, and writes without closing. */
 const begin = (agent: Agent, path: string, text: string, flags = 'w') =>
-  agent.run((fs, own, file, content, how) => {
-    own['fd'] = fs.openSync(file, how);
-    fs.writeSync(own['fd'], content);
-  }, path, text, flags);
+  agent.run(
+    (fs, own, file, content, how) => {
+      own['fd'] = fs.openSync(file, how);
+      fs.writeSync(own['fd'], content);
+    },
+    path,
+    text,
+    flags,
+  );
 
 const end = (agent: Agent) => agent.run((fs, own) => fs.closeSync(own['fd'] ?? -1));
 
@@ -22,13 +28,23 @@ const read = (agent: Agent, path: string) => agent.run((fs, _, file) => fs.readF
 
 /** What a program started by an agent prints; with `inherit`, the open file of the agent is its descriptor 3. */
 const program = (agent: Agent, script: string, path: string, inherit = false) =>
-  agent.run((_, own, text, argument, inherits) => {
-    const { spawnSync } = process.getBuiltinModule('node:child_process');
-    const stdio = inherits ? (['ignore', 'pipe', 'pipe', own['fd'] ?? -1] as const) : (['ignore', 'pipe', 'pipe'] as const);
-    const { stdout, status, stderr } = spawnSync('sh', ['-euc', text, 'sh', argument], { stdio: [...stdio], encoding: 'utf8' });
-    if (status !== 0) throw new Error(stderr);
-    return stdout;
-  }, script, path, inherit);
+  agent.run(
+    (_, own, text, argument, inherits) => {
+      const { spawnSync } = process.getBuiltinModule('node:child_process');
+      const stdio = inherits
+        ? (['ignore', 'pipe', 'pipe', own['fd'] ?? -1] as const)
+        : (['ignore', 'pipe', 'pipe'] as const);
+      const { stdout, status, stderr } = spawnSync('sh', ['-euc', text, 'sh', argument], {
+        stdio: [...stdio],
+        encoding: 'utf8',
+      });
+      if (status !== 0) throw new Error(stderr);
+      return stdout;
+    },
+    script,
+    path,
+    inherit,
+  );
 
 describe('drafts by harness process', () => {
   test(
@@ -41,7 +57,10 @@ describe('drafts by harness process', () => {
       expect(posixSession(one.pid)).toBe(posixSession(two.pid));
       await begin(one, path, 'draft of one');
       await begin(two, path, 'draft of the other');
-      for (const [agent, text] of [[one, 'draft of one'], [two, 'draft of the other']] as const) {
+      for (const [agent, text] of [
+        [one, 'draft of one'],
+        [two, 'draft of the other'],
+      ] as const) {
         expect(await read(agent, path)).toBe(text);
         expect(await program(agent, 'cat "$1"; stat -c " %s" "$1"', path)).toBe(`${text} ${text.length}\n`);
         // Also a program that left the terminal's session is one of the harness's.
@@ -135,6 +154,36 @@ describe('drafts by harness process', () => {
   );
 });
 
+test(
+  'a note that another mount puts aside under a local name: who has it open goes on, and what is written is a version',
+  staged(40, async (stage) => {
+    const home = join(stage.user.home, 'second');
+    await stage.sh('mkdir "$1"', home);
+    const [folder, other] = [await stage.mount(), await stage.mount({ home })];
+    await stage.sh('echo old text >"$1/note.md"', folder);
+    const agent = await stage.agent();
+    await agent.run((fs, own, path) => {
+      own['fd'] = fs.openSync(path, 'r+');
+      own['reader'] = fs.openSync(path, 'r');
+    }, `${other}/note.md`);
+    // As an editor does that keeps a backup.
+    await stage.sh('cd "$1"; mv note.md note.md~; echo new text >note.md', folder);
+    const seen = await agent.run((fs, own) => {
+      const fd = own['fd'] ?? -1;
+      fs.writeSync(fd, 'OLD', 0);
+      fs.ftruncateSync(fd, 6);
+      fs.closeSync(fd);
+      return fs.readFileSync(own['reader'] ?? -1, 'utf8');
+    });
+    expect(seen).toBe('old text\n');
+    expect(await stage.sh('cd "$1"; cat note.md note.md~; ls "$2"', folder, other)).toBe(
+      'new text\nold text\nnote.md\n',
+    );
+    expect(await stage.contents('note.md', 'conflict')).toEqual(['OLD te']);
+  }),
+  70_000,
+);
+
 /**
  * Each saves `a` and a line end in `$1`, in the way of one kind of program; some of them remove what is there before
  * they write.
@@ -193,7 +242,8 @@ describe.each(shells)('a save by %s is exactly one version', (_, shell) => {
     'of an empty redirection: an empty file at once, also over a file that has content',
     staged(40, async (stage) => {
       const folder = await stage.mount();
-      const script = 'cd "$1"; echo text >old.md; : >old.md; stat -c %s old.md; : >new.md; stat -c %s new.md; >bare.md; cat bare.md; : >>new.md';
+      const script =
+        'cd "$1"; echo text >old.md; : >old.md; stat -c %s old.md; : >new.md; stat -c %s new.md; >bare.md; cat bare.md; : >>new.md';
       const result = await stage.user.run([...shell, '-euc', script, 'sh', folder]);
       expect(result).toMatchObject({ code: 0, stdout: '0\n0\n', stderr: '' });
       expect(await stage.sh('cd "$1"; stat -c "%n %s" *', folder)).toBe('bare.md 0\nnew.md 0\nold.md 0\n');
@@ -210,13 +260,24 @@ describe.each(shells)('a save by %s is exactly one version', (_, shell) => {
       const folder = await stage.mount();
       await stage.sh('echo old >"$1/old.md"', folder);
       const script = 'cd "$1"; { echo one; echo ready >&2; read -r line; echo "$line"; } | tee new.md >old.md';
-      const writer = stage.user.spawn([harnessShell(), '-euc', '"$0" "$@"; exit $?', ...shell, '-euc', script, 'sh', folder]);
+      const writer = stage.user.spawn([
+        harnessShell(),
+        '-euc',
+        '"$0" "$@"; exit $?',
+        ...shell,
+        '-euc',
+        script,
+        'sh',
+        folder,
+      ]);
       const said = new Promise((resolve) => writer.stderr?.once('data', resolve));
       const ended = new Promise((resolve) => writer.once('close', resolve));
       await said;
       // tee has had the line for as long as `mend` takes.
       await stage.status();
-      expect(await stage.sh('cd "$1"; cat old.md; cat new.md; stat -c "%n %s" *', folder)).toBe('old\nnew.md 0\nold.md 4\n');
+      expect(await stage.sh('cd "$1"; cat old.md; cat new.md; stat -c "%n %s" *', folder)).toBe(
+        'old\nnew.md 0\nold.md 4\n',
+      );
       writer.stdin?.end('two\n');
       expect(await ended).toBe(0);
       expect(await stage.sh('cd "$1"; cat old.md new.md', folder)).toBe('one\ntwo\none\ntwo\n');
@@ -289,12 +350,25 @@ describe('history', () => {
       expect((await stage.log()).map(({ file, kind }) => `${file} ${kind}`)).toEqual(Array(4).fill('note.md saved'));
       await stage.sh('cd "$1"; mv note.md sub/moved.md; mv sub renamed; echo five >renamed/moved.md', folder);
       expect(new Set((await stage.log()).map(({ file }) => file))).toEqual(new Set(['renamed/moved.md']));
-      expect(await stage.contents('renamed/moved.md', 'saved')).toEqual(['five\n', 'four\n', 'three\n', 'two\n', 'one\n']);
+      expect(await stage.contents('renamed/moved.md', 'saved')).toEqual([
+        'five\n',
+        'four\n',
+        'three\n',
+        'two\n',
+        'one\n',
+      ]);
       // A note with a past of its own that replaces another keeps it.
       await stage.sh('cd "$1"; echo a >a.md', folder);
       const agent = await stage.agent();
       await program(agent, 'cd "$1"; echo b >a.md; mv a.md renamed/moved.md', folder);
-      expect(await stage.contents('renamed/moved.md', 'saved')).toEqual(['b\n', 'five\n', 'four\n', 'three\n', 'two\n', 'one\n']);
+      expect(await stage.contents('renamed/moved.md', 'saved')).toEqual([
+        'b\n',
+        'five\n',
+        'four\n',
+        'three\n',
+        'two\n',
+        'one\n',
+      ]);
       expect(await stage.kinds('a.md')).toEqual(['removed', 'saved', 'saved']);
     }),
     70_000,

@@ -4,7 +4,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { programPath } from '../support/program.js';
 import { currentUser, isRoot, throwAwayUser } from '../support/users.js';
 import { Agent } from './agent.js';
-import { Stage, staged } from './stage.js';
+import { type Stage, staged } from './stage.js';
 
 /** What a person who is not the owner is told of each way in, by name of the call. */
 const refusals = {
@@ -50,7 +50,10 @@ async function openTheWay(stage: Stage, folder: string): Promise<void> {
 
 /** The flags and options of a mount, as the kernel tells them. */
 function optionsOf(point: string): { flags: string[]; superOptions: string[] } {
-  const line = fs.readFileSync('/proc/self/mountinfo', 'utf8').split('\n').find((text) => text.split(' ')[4] === point);
+  const line = fs
+    .readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .find((text) => text.split(' ')[4] === point);
   const [before = '', after = ''] = (line ?? '').split(' - ');
   return { flags: before.split(' ')[5]?.split(',') ?? [], superOptions: after.split(' ')[2]?.split(',') ?? [] };
 }
@@ -177,7 +180,10 @@ test(
     const modes = await stage.sh('cd "$1"; find . -printf "%y %m\\n" | sort -u; test -e store.db-wal', stage.store);
     for (const line of modes.trim().split('\n')) expect(['d 700', 'f 600', 's 600', 's 700']).toContain(line);
     expect(modes).toContain('d 700\nf 600\n');
-    const parents = await stage.sh('stat -c %a "$HOME/.claude" "$HOME/.claude/projects" "$HOME/.claude/projects/"*', '');
+    const parents = await stage.sh(
+      'stat -c %a "$HOME/.claude" "$HOME/.claude/projects" "$HOME/.claude/projects/"*',
+      '',
+    );
     expect(parents).toBe('700\n700\n700\n');
   }),
   70_000,

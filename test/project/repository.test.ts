@@ -214,8 +214,8 @@ describe('refuses in one sentence', () => {
     writeFileSync(at('file'), '');
     symlinkSync(at('gone'), at('dangling'));
     symlinkSync(at('loop'), at('loop'));
-    expect(await refused(at('gone'))).toBe(`There is no folder "${at('gone')}": check the path.`);
-    expect(await refused(at('dangling'))).toMatch(/There is no folder/);
+    expect(await refused(at('gone'))).toBe(`there is no folder "${at('gone')}": check the path`);
+    expect(await refused(at('dangling'))).toMatch(/there is no folder/);
     expect(await refused(at('file'))).toMatch(/is not a folder/);
     expect(await refused(at('file/sub'))).toMatch(/leads through something that is not a folder/);
     expect(await refused(at('loop'))).toMatch(/cannot be used \(ELOOP\)/);
@@ -249,7 +249,7 @@ describe('refuses in one sentence', () => {
     const root = process.getuid?.() === 0;
     if (root) process.seteuid?.(65534);
     try {
-      expect(() => canonicalFolder(at('locked'))).toThrow(/^You may not read the folder/);
+      expect(() => canonicalFolder(at('locked'))).toThrow(/^you may not read the folder/);
     } finally {
       if (root) process.seteuid?.(0);
       chmodSync(at('locked'), 0o700);

@@ -12,7 +12,10 @@ interface LogOptions {
 
 type Merge = (options: LogOptions) => LogOptions;
 
-export function addMemoryLog(command: Command, run: (work: (merged: Merge) => Promise<ExitStatus>) => Promise<void>): void {
+export function addMemoryLog(
+  command: Command,
+  run: (work: (merged: Merge) => Promise<ExitStatus>) => Promise<void>,
+): void {
   command
     .description('the versions that are kept, newest first')
     .argument('[file]')
@@ -30,7 +33,8 @@ async function showLog(text: string | undefined, options: LogOptions): Promise<E
       const versions = name ? store.versions.of(tree.id, name.path) : store.versions.all(tree.id);
       return versions.map((version) => ({ harness: tree.harness, version }));
     });
-    if (options.json) printJson(rows.map(({ harness, version }) => document(displayName(harness, version.path), version)));
+    if (options.json)
+      printJson(rows.map(({ harness, version }) => document(displayName(harness, version.path), version)));
     else if (rows.length > 0) {
       const cells = rows.map(({ harness, version }) => [
         quoted(displayName(harness, version.path)),
@@ -42,7 +46,10 @@ async function showLog(text: string | undefined, options: LogOptions): Promise<E
         version.machine ?? '-',
       ]);
       printTable(['file', 'version', 'kind', 'when', 'bytes', 'session', 'machine'], cells, [1, 4]);
-    } else if (text !== undefined) throw new MendError(`project "${project.name}" has no versions of ${quoted(text)}: "mend memory" lists the files`);
+    } else if (text !== undefined)
+      throw new MendError(
+        `project "${project.name}" has no versions of ${quoted(text)}: "mend memory" lists the files`,
+      );
     else printLine(`project "${project.name}" has no versions yet`);
     return ExitStatus.done;
   });

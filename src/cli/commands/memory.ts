@@ -1,12 +1,20 @@
 import type { Command } from 'commander';
-import { MendError, usageError } from '../../errors.js';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { MendError, usageError } from '../../errors.js';
 import { type MemoryFile, MemoryFiles } from '../../store/memory-files.js';
 import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
-import { displayName, type FileName, knownProject, ownStoreFolder, parseFileName, treeOf, withStore } from '../context.js';
+import {
+  displayName,
+  type FileName,
+  knownProject,
+  ownStoreFolder,
+  parseFileName,
+  treeOf,
+  withStore,
+} from '../context.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
 import { counted, isoTime, localTime, printJson, printLine, printTable, quoted } from '../output.js';
@@ -38,7 +46,9 @@ export function addMemory(program: Command, run: Run): void {
   common(memory.command('show').description('print a file, or one of its versions'))
     .argument('<file>')
     .option('--version <number>', 'this version, as "mend memory log" numbers them')
-    .action((file: string, options: MemoryOptions & { version?: string }) => run(() => show(file, options.version, merged(options))));
+    .action((file: string, options: MemoryOptions & { version?: string }) =>
+      run(() => show(file, options.version, merged(options))),
+    );
   common(memory.command('rm').description('remove files; what they held stays as a version'))
     .argument('<file...>')
     .action((files: string[], options: MemoryOptions) => run(() => remove(files, merged(options))));
@@ -77,7 +87,15 @@ function listTree(store: Store, tree: TreeRow) {
       ...(conflicts > 0 ? [counted(conflicts, 'conflict')] : []),
       ...(interrupted > 0 ? [counted(interrupted, 'interrupted save')] : []),
     ];
-    return { harness: tree.harness, file: path, bytes: row.size, modified: isoTime(row.mtime), micros: row.mtime, versions, notes };
+    return {
+      harness: tree.harness,
+      file: path,
+      bytes: row.size,
+      modified: isoTime(row.mtime),
+      micros: row.mtime,
+      versions,
+      notes,
+    };
   });
 }
 
@@ -90,11 +108,15 @@ async function show(text: string, version: string | undefined, options: MemoryOp
     const project = await knownProject(store, options.project);
     if (version === undefined) return store.content(existing(store, project, name).file.content);
     const tree = treeOf(store, project, name.harness);
-    const found = tree ? store.versions.of(tree.id, name.path).find((row) => String(row.number) === version) : undefined;
+    const found = tree
+      ? store.versions.of(tree.id, name.path).find((row) => String(row.number) === version)
+      : undefined;
     if (!found) throw new MendError(`${quoted(text)} has no version ${version}: "mend memory log" lists them`);
     return store.content(found.content);
   });
-  await new Promise<void>((resolve, reject) => process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())));
+  await new Promise<void>((resolve, reject) =>
+    process.stdout.write(bytes, (error) => (error ? reject(error) : resolve())),
+  );
   return ExitStatus.done;
 }
 
@@ -104,7 +126,11 @@ async function remove(texts: readonly string[], options: MemoryOptions): Promise
     const project = await knownProject(store, options.project);
     return store.write(() => {
       const session = store.sessionRow({ key: `command/${process.pid}/${store.now}`, name: 'mend memory rm' });
-      const found = [...new Map(names.map((name) => [displayName(name.harness, name.path), existing(store, project, name)])).values()];
+      const found = [
+        ...new Map(
+          names.map((name) => [displayName(name.harness, name.path), existing(store, project, name)]),
+        ).values(),
+      ];
       for (const { memory, file } of found) memory.remove(file, session);
       return found.map(({ file }, i) => displayName(names[i]?.harness ?? 'claude', file.path));
     });
@@ -121,7 +147,9 @@ function existing(store: Store, project: Project, name: FileName): { memory: Mem
   if (memory && file) return { memory, file };
   const shown = quoted(displayName(name.harness, name.path));
   if (tree && store.versions.of(tree.id, name.path).length > 0) {
-    throw new MendError(`${shown} was removed from project "${project.name}": "mend memory log" lists the versions that are kept of it`);
+    throw new MendError(
+      `${shown} was removed from project "${project.name}": "mend memory log" lists the versions that are kept of it`,
+    );
   }
   throw new MendError(`project "${project.name}" has no memory file ${shown}: "mend memory" lists the files`);
 }

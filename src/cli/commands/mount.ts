@@ -1,13 +1,19 @@
 import type { Command } from 'commander';
-import { MendError, usageError } from '../../errors.js';
-import type { MemoryHarness } from '../../harness/adapter.js';
-import { discoverRepository } from '../../project/repository.js';
-import { projectByName } from '../../project/resolve.js';
-import { isForPeople, type MountAnswer, type MountRequest, mountRequest, statusRequest } from '../../daemon/control-protocol.js';
+import {
+  isForPeople,
+  type MountAnswer,
+  type MountRequest,
+  mountRequest,
+  statusRequest,
+} from '../../daemon/control-protocol.js';
 import { Daemon } from '../../daemon/daemon.js';
 import { askDaemon, askStartedDaemon } from '../../daemon/launch.js';
 import { checkMountPoint, MOUNT_TYPE, mountTable, realPath } from '../../daemon/mount-point.js';
 import { checkFuse } from '../../daemon/preflight.js';
+import { MendError, usageError } from '../../errors.js';
+import type { MemoryHarness } from '../../harness/adapter.js';
+import { discoverRepository } from '../../project/repository.js';
+import { projectByName } from '../../project/resolve.js';
 import type { Store } from '../../store/store.js';
 import { chosenHarnesses, harnessEnvironment, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
@@ -35,7 +41,8 @@ export function addMount(program: Command, run: (work: () => Promise<ExitStatus>
 }
 
 async function mount(folder: string | undefined, options: MountOptions): Promise<ExitStatus> {
-  if (options.all && (folder !== undefined || options.project !== undefined)) throw usageError('--all takes every project: leave out the folder and --project');
+  if (options.all && (folder !== undefined || options.project !== undefined))
+    throw usageError('--all takes every project: leave out the folder and --project');
   if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
   const harnesses = chosenHarnesses(options.harness);
   const store = ownStoreFolder();
@@ -43,7 +50,8 @@ async function mount(folder: string | undefined, options: MountOptions): Promise
   if (!running) checkFuse();
   if (running && options.foreground) throw new MendError(SERVED);
   const requests = await requestsOf(folder, options, harnesses, !running);
-  if (requests.length === 0) throw new MendError('no project has a checkout on this machine: run "mend mount" in one first');
+  if (requests.length === 0)
+    throw new MendError('no project has a checkout on this machine: run "mend mount" in one first');
   return options.foreground ? serveHere(requests) : serveInBackground(requests);
 }
 
@@ -74,7 +82,8 @@ async function requestsOf(
 async function namedProject(store: Store, name: string, harnesses: readonly MemoryHarness[]): Promise<MountRequest[]> {
   const project = projectByName(store.projects, name);
   const checkout = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths[0];
-  if (checkout === undefined) throw new MendError(`project "${project.name}" has no checkout on this machine: run "mend mount" in one`);
+  if (checkout === undefined)
+    throw new MendError(`project "${project.name}" has no checkout on this machine: run "mend mount" in one`);
   const requests = requestsFor(project.id, checkout, harnesses);
   await check(requests);
   return requests;
@@ -106,15 +115,25 @@ async function everyProject(store: Store, harnesses: readonly MemoryHarness[]): 
 
 function requestsFor(project: number, checkout: string, harnesses: readonly MemoryHarness[]): MountRequest[] {
   const env = harnessEnvironment();
-  return harnesses.map((harness) => ({ project, harness: harness.name, path: harness.memoryFolder(checkout, env), checkout }));
+  return harnesses.map((harness) => ({
+    project,
+    harness: harness.name,
+    path: harness.memoryFolder(checkout, env),
+    checkout,
+  }));
 }
 
 function serveInBackground(requests: readonly MountRequest[]): Promise<ExitStatus> {
-  return askStartedDaemon(ownStoreFolder(), (rpc) => mountAll(requests, (request) => rpc.sendRequest(mountRequest, request)));
+  return askStartedDaemon(ownStoreFolder(), (rpc) =>
+    mountAll(requests, (request) => rpc.sendRequest(mountRequest, request)),
+  );
 }
 
 /** Mounts one after the other. One that fails does not keep the others from being tried. */
-async function mountAll(requests: readonly MountRequest[], mountOne: (request: MountRequest) => Promise<MountAnswer>): Promise<ExitStatus> {
+async function mountAll(
+  requests: readonly MountRequest[],
+  mountOne: (request: MountRequest) => Promise<MountAnswer>,
+): Promise<ExitStatus> {
   const statuses: ExitStatus[] = [];
   for (const request of requests) {
     try {
@@ -152,7 +171,10 @@ function tell({ path, already, taken, skipped }: MountAnswer): ExitStatus {
   const changed = ['added', 'updated', 'conflict'].reduce((sum, outcome) => sum + (taken[outcome] ?? 0), 0);
   if (changed > 0) printLine(`took in ${counted(changed, 'file')} that lay there`);
   const conflicts = taken['conflict'] ?? 0;
-  if (conflicts > 0) complain(`${counted(conflicts, 'file')} changed in the folder and in the store: the newer content is used, the other is kept; see "mend memory log"`);
+  if (conflicts > 0)
+    complain(
+      `${counted(conflicts, 'file')} changed in the folder and in the store: the newer content is used, the other is kept; see "mend memory log"`,
+    );
   for (const file of skipped) complain(`left out ${quoted(file.path)}: it ${file.reason}`);
   return conflicts > 0 || skipped.length > 0 ? ExitStatus.unsettled : ExitStatus.done;
 }

@@ -23,12 +23,19 @@ async function list(json: boolean): Promise<ExitStatus> {
   if (json) printJson(rows);
   else if (rows.length === 0) printLine('no project has memory yet: run "mend mount" in a checkout');
   else {
-    const cells = rows.map((row) => [row.name, String(row.files), row.remotes.map(quoted).join(' ') || '-', row.paths.map(quoted).join(' ') || '-']);
+    const cells = rows.map((row) => [
+      row.name,
+      String(row.files),
+      row.remotes.map(quoted).join(' ') || '-',
+      row.paths.map(quoted).join(' ') || '-',
+    ]);
     printTable(['project', 'files', 'remote', 'checkouts here'], cells, [1]);
   }
   return ExitStatus.done;
 }
 
 function listed(store: Parameters<Parameters<typeof withStore>[1]>[0]) {
-  return store.projects.list(store.machine).map(({ id, name, remotes, paths }) => ({ name, files: store.trees.usage(id).files, remotes, paths }));
+  return store.projects
+    .list(store.machine)
+    .map(({ id, name, remotes, paths }) => ({ name, files: store.trees.usage(id).files, remotes, paths }));
 }

@@ -43,24 +43,37 @@ async function status(json: boolean): Promise<ExitStatus> {
   for (const { refused, project } of answer.mounts) {
     if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
-  for (const path of await deadMounts()) complain(`${quoted(path)} has lost the daemon that served it: run "mend mount" or "mend unmount" for it`);
+  for (const path of await deadMounts())
+    complain(`${quoted(path)} has lost the daemon that served it: run "mend mount" or "mend unmount" for it`);
   return ExitStatus.done;
 }
 
 /** The document of `--json` (spec §11.2). */
 function document({ version: v, pid, supervisor_pid, kernel, mounts, sessions }: DaemonStatus, store: StoreFile) {
-  return { version: v, pid, supervisor_pid, store, kernel, mounts: mounts.map(({ refused: _, ...mount }) => mount), sessions };
+  return {
+    version: v,
+    pid,
+    supervisor_pid,
+    store,
+    kernel,
+    mounts: mounts.map(({ refused: _, ...mount }) => mount),
+    sessions,
+  };
 }
 
 /** Bytes of the store on disk, its log included. */
 function bytesOf(folder: string): number {
-  return ['', '-wal'].reduce((sum, end) => sum + (statSync(join(folder, STORE_FILE + end), { throwIfNoEntry: false })?.size ?? 0), 0);
+  return ['', '-wal'].reduce(
+    (sum, end) => sum + (statSync(join(folder, STORE_FILE + end), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
 }
 
 function print({ pid, kernel, mounts, sessions, ...answer }: DaemonStatus, store: StoreFile): void {
   printLine(`mend ${answer.version}${pid === null ? ', not running' : `, process ${pid}`}`);
   printLine(`store ${quoted(store.path)}, ${Math.ceil(store.bytes / 1024)} KB`);
-  if (kernel.protocol !== null) printLine(`kernel FUSE ${kernel.protocol}${kernel.resend ? ', can send requests again' : ''}`);
+  if (kernel.protocol !== null)
+    printLine(`kernel FUSE ${kernel.protocol}${kernel.resend ? ', can send requests again' : ''}`);
   if (mounts.length === 0) {
     printLine('nothing is mounted');
     return;

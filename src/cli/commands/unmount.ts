@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { MendError, usageError } from '../../errors.js';
 import { unmountRequest } from '../../daemon/control-protocol.js';
 import { removeDeadMounts } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
 import { mountAbove } from '../../daemon/mount-point.js';
+import { MendError, usageError } from '../../errors.js';
+import { memoryHarness, memoryHarnesses } from '../../harness/registry.js';
 import { storeExists } from '../../store/location.js';
-import { chosenHarnesses, currentFolder, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
+import { currentFolder, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, printLine, quoted } from '../output.js';
 
@@ -30,7 +31,8 @@ export function addUnmount(program: Command, run: (work: () => Promise<ExitStatu
 }
 
 async function unmount(folder: string | undefined, options: UnmountOptions): Promise<ExitStatus> {
-  if (options.all && (folder !== undefined || options.project !== undefined)) throw usageError('--all takes every mount: leave out the folder and --project');
+  if (options.all && (folder !== undefined || options.project !== undefined))
+    throw usageError('--all takes every mount: leave out the folder and --project');
   if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
   const store = ownStoreFolder();
   if (!storeExists(store)) return nothing(options);
@@ -57,7 +59,8 @@ function nothing({ all }: UnmountOptions): ExitStatus {
 
 /** The mount points meant: a folder that is one, else the memory folders of the project's checkouts here; undefined for all. */
 async function chosenPaths(folder: string | undefined, options: UnmountOptions): Promise<string[] | undefined> {
-  const harnesses = chosenHarnesses(options.harness);
+  // Whatever the settings say now: what is mounted can be taken off.
+  const harnesses = options.harness === undefined ? memoryHarnesses : [memoryHarness(options.harness)];
   if (options.all) return undefined;
   const named = options.project === undefined ? resolve(currentFolder(), folder ?? '.') : undefined;
   const mount = named === undefined ? undefined : mountAbove(named);
