@@ -14,8 +14,14 @@ export function recoverDrafts(store: Store, isAlive: (owner: string) => boolean)
         const start = draft.first ?? draft.base;
         const bytes = store.drafts.replay(draft.id, start === null ? Buffer.alloc(0) : store.content(start));
         const content = store.putContent(bytes);
-        const { tree, path, session } = draft;
-        store.addVersion({ tree, path, content, kind: 'interrupted', session });
+        const { tree, session } = draft;
+        store.addVersion({
+          tree,
+          path: pathNow(store, draft.node) ?? draft.path,
+          content,
+          kind: 'interrupted',
+          session,
+        });
         store.deleteDraft(draft.id, Number.POSITIVE_INFINITY);
       });
       recovered++;
@@ -23,6 +29,15 @@ export function recoverDrafts(store: Store, isAlive: (owner: string) => boolean)
   }
   if (recovered > 0) log('info', 'unsaved writes of a daemon that died are kept as versions', { recovered });
   return recovered;
+}
+
+/** The path of a file of memory, which may have been renamed since its draft began; undefined when it is not in a tree. */
+function pathNow(store: Store, node: number): string | undefined {
+  const names: string[] = [];
+  let row = store.loadNode(node);
+  if (row?.mount !== 0 || row.parent === null) return undefined;
+  for (; row?.parent != null; row = store.loadNode(row.parent)) names.unshift(row.name ?? '');
+  return names.join('/');
 }
 
 /** Takes away names that were created and never closed; only while no other daemon serves the store. */
