@@ -90,7 +90,7 @@ export class Daemon {
       (error) => daemon?.threadDied(error),
     );
     const peers = new Peers((count) => thread.setPeers(count));
-    const mounter = new Mounter(store, thread, limits);
+    const mounter = new Mounter(store, thread, limits, files);
     const server = createServer((socket) => daemon?.answer(socket));
     await listen(server, files);
     const started = new Daemon(store, thread, mounter, server, peers);

@@ -31,6 +31,6 @@ export async function removeDeadMounts(store: Store, paths: readonly string[] | 
 }
 
 function treeAt(store: Store, path: string): TreeRow | undefined {
-  const mount = store.trees.mountAt(store.machine, path);
+  const [mount] = store.trees.mountsAt(store.machine, path);
   return mount && store.trees.get(mount.tree);
 }

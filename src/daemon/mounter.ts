@@ -11,6 +11,7 @@ import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
 import type { KernelFeatures } from './messages.js';
 import { clearMountPoint, prepareMountPoint, realPath } from './mount-point.js';
+import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
 
 /** A mount that this daemon serves. */
@@ -26,12 +27,14 @@ export class Mounter {
   readonly #store: Store;
   readonly #thread: ServingThread;
   readonly #limits: Limits;
+  readonly #files: RuntimeFiles;
   readonly #mounts = new Map<number, Mount>();
   #queue: Promise<unknown> = Promise.resolve();
   /** Mounts and unmounts that are under way or wait for their turn. */
   #waiting = 0;
 
-  constructor(store: Store, thread: ServingThread, limits: Limits) {
+  constructor(store: Store, thread: ServingThread, limits: Limits, files: RuntimeFiles) {
+    this.#files = files;
     this.#limits = limits;
     this.#store = store;
     this.#thread = thread;
@@ -127,16 +130,17 @@ export class Mounter {
     );
   }
 
+  /** The row that the mount's local files belong to: that of the last mount here, unless another daemon serves that. */
   #mountRow(tree: TreeRow, path: string, checkout: string): number {
     const { trees, machine } = this.#store;
+    const { owner } = this.#files;
     return this.#store.write(() => {
-      const known = trees.mountAt(machine, path);
-      const row =
-        known?.tree === tree.id
-          ? { ...known, checkout }
-          : { id: known?.id ?? this.#store.newId(), tree: tree.id, path, checkout };
-      trees.putMount(row, machine);
-      return row.id;
+      const rows = trees.mountsAt(machine, path);
+      const mine = rows.find((row) => row.owner === owner);
+      const known = mine ?? rows.find((row) => !ownerIsAlive(this.#files, row.owner));
+      const id = known?.id ?? this.#store.newId();
+      trees.putMount({ id, tree: tree.id, path, checkout, owner }, machine);
+      return id;
     });
   }
 

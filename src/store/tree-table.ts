@@ -15,6 +15,8 @@ export interface MountRow {
   readonly tree: number;
   readonly path: string;
   readonly checkout: string;
+  /** The daemon that served it last. */
+  readonly owner: string;
 }
 
 /** Trees, and the places where they are mounted. */
@@ -24,7 +26,7 @@ export class TreeTable {
   readonly #ofProject;
   readonly #insert;
   readonly #insertRoot;
-  readonly #mount;
+  readonly #mounts;
   readonly #putMount;
   readonly #usage;
 
@@ -40,12 +42,12 @@ export class TreeTable {
     this.#insertRoot = db.prepare(
       "INSERT INTO node (id, tree, kind, mtime, atime, ctime) VALUES (?, ?, 'directory', ?, ?, ?)",
     );
-    this.#mount = db.prepare<[number, string], MountRow>(
-      'SELECT id, tree, path, checkout FROM mount WHERE machine = ? AND path = ?',
+    this.#mounts = db.prepare<[number, string], MountRow>(
+      'SELECT id, tree, path, checkout, owner FROM mount WHERE machine = ? AND path = ? ORDER BY id DESC',
     );
     this.#putMount = db.prepare(
-      `INSERT INTO mount (id, tree, machine, path, checkout) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (machine, path) DO UPDATE SET tree = excluded.tree, checkout = excluded.checkout`,
+      `INSERT INTO mount (id, tree, machine, path, checkout, owner) VALUES (@id, @tree, @machine, @path, @checkout, @owner)
+       ON CONFLICT (id) DO UPDATE SET tree = excluded.tree, checkout = excluded.checkout, owner = excluded.owner`,
     );
     this.#usage = db.prepare<[number], { files: number; directories: number; bytes: number }>(
       `SELECT coalesce(sum(n.kind = 'file'), 0) AS files, coalesce(sum(n.kind = 'directory'), 0) AS directories,
@@ -73,12 +75,13 @@ export class TreeTable {
     return row;
   }
 
-  mountAt(machine: number, path: string): MountRow | undefined {
-    return this.#mount.get(machine, path);
+  /** The mounts that were made at a path, newest first: one for each daemon that may serve it at once. */
+  mountsAt(machine: number, path: string): MountRow[] {
+    return this.#mounts.all(machine, path);
   }
 
   putMount(row: MountRow, machine: number): void {
-    this.#putMount.run(row.id, row.tree, machine, row.path, row.checkout);
+    this.#putMount.run({ ...row, machine });
   }
 
   /** Files, folders and bytes of memory that a project has across its trees. */

@@ -152,14 +152,14 @@ describe.runIf(isRoot)('two mount namespaces of one user and store (only root ca
     twice(60, async (here, there) => {
       const folder = await here.mount();
       await there.mount();
-      await here.sh('cd "$1"; echo text >note.md; echo here >here.lock', folder);
-      await there.sh('cd "$1"; cat note.md >/dev/null; test ! -e here.lock; echo there >there.lock', folder);
+      await here.sh('cd "$1"; echo text >note.md; echo here >own.lock', folder);
+      await there.sh('cd "$1"; cat note.md >/dev/null; test ! -e own.lock; echo there >own.lock; cat own.lock', folder);
       // As an editor does that keeps a backup.
       await here.sh('cd "$1"; mv note.md note.md~; echo new >note.md', folder);
-      expect(await here.sh('cd "$1"; ls; cat note.md note.md~', folder)).toBe(
-        'here.lock\nnote.md\nnote.md~\nnew\ntext\n',
+      expect(await here.sh('cd "$1"; ls; cat note.md note.md~ own.lock', folder)).toBe(
+        'note.md\nnote.md~\nown.lock\nnew\ntext\nhere\n',
       );
-      expect(await there.sh('cd "$1"; ls; cat note.md', folder)).toBe('note.md\nthere.lock\nnew\n');
+      expect(await there.sh('cd "$1"; ls; cat note.md own.lock', folder)).toBe('note.md\nown.lock\nnew\nthere\n');
       expect(await here.kinds('note.md')).toEqual(['saved', 'removed', 'saved']);
     }),
     90_000,

@@ -105,14 +105,16 @@ CREATE TABLE import_base (
   PRIMARY KEY (machine, folder, tree, path)
 ) STRICT, WITHOUT ROWID;
 
--- Where a tree is or was mounted; local files belong to a row of this table.
+-- Where a tree is or was mounted; local files belong to a row of this table. owner is the daemon that served it last: two
+-- daemons in two mount namespaces may serve the same path.
 CREATE TABLE mount (
   id       INTEGER PRIMARY KEY,
   tree     INTEGER NOT NULL REFERENCES tree (id) ON DELETE CASCADE,
   machine  INTEGER NOT NULL,
   path     TEXT NOT NULL,
   checkout TEXT NOT NULL,
-  UNIQUE (machine, path)
+  owner    TEXT NOT NULL,
+  UNIQUE (machine, path, owner)
 ) STRICT;
 
 -- Bytes of local files in blocks of 16 KiB, id = node * 2^20 + number of the block.
