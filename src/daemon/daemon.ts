@@ -32,7 +32,11 @@ import { version } from './version.js';
 /** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
 const CARE = 200;
 /** How often, in ms, contents that nothing points to any more are deleted. */
-const SWEEP = 60_000;
+const SWEEP = 30_000;
+/** Pause, in ms, between two turns of deleting. */
+const SWEEP_PAUSE = 50;
+/** How long, in µs, it is remembered what a session was served: a week. */
+const SERVED_AGE = 7 * 86_400 * 1e6;
 /**
  * Pages of the write-ahead log from which on they are moved into the database beside the serving thread, and from
  * which on it is made to begin the log anew, which it waits for.
@@ -202,16 +206,28 @@ export class Daemon {
     if (!this.#stopping) fail(error);
   }
 
+  /** Deletes what nobody needs any more, in turns that keep nobody waiting for long. */
   #sweepContents(): void {
-    this.#thread
-      .held()
-      .then((held) =>
-        this.#store.write(() => {
-          this.#store.contents.sweep(held);
-          this.#store.feed.prune();
-        }),
-      )
-      .catch((error: unknown) => log('warn', 'contents could not be swept', { error: describeError(error) }));
+    this.#sweepOnce().then(
+      (more) => {
+        if (more && !this.#stopping) setTimeout(() => this.#sweepContents(), SWEEP_PAUSE).unref();
+      },
+      (error: unknown) => log('warn', 'contents could not be swept', { error: describeError(error) }),
+    );
+  }
+
+  /** True when there was something to sweep. */
+  async #sweepOnce(): Promise<boolean> {
+    const held = await this.#thread.held();
+    if (this.#stopping) return false;
+    const { contents, feed } = this.#store;
+    const ids = contents.unreferenced(held);
+    this.#store.write(() => {
+      contents.sweep(ids, held);
+      feed.prune();
+      this.#store.forgetServed(SERVED_AGE);
+    });
+    return ids.length > 0;
   }
 
   #takeCare(): void {

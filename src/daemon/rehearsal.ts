@@ -6,6 +6,7 @@ import { type Dispatcher, dispatch } from '../fuse/dispatch.js';
 import { WireWriter } from '../fuse/encode.js';
 import { WireReader } from '../fuse/wire-reader.js';
 import type { Limits } from '../ports/limits.js';
+import { Knowledge } from '../session/knowledge.js';
 import type { MachineIdentity } from '../store/projects.js';
 import { Store } from '../store/store.js';
 import { Quota } from '../tree/quota.js';
@@ -65,7 +66,7 @@ class Stage {
     const row = store.write(() => store.trees.create(project.id, 'claude', () => store.newId(), store.now));
     const tree = new Tree(
       row.id,
-      { ...services, store, tellPeers: () => undefined },
+      { ...services, store, knowledge: new Knowledge(), tellPeers: () => undefined, hasPeers: () => false },
       new Quota(limits, () => store.trees.usage(project.id)),
     );
     const view = new View(tree, store.newId(), '/', { forget: () => Promise.resolve() }, (path) =>

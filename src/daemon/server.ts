@@ -67,12 +67,19 @@ class Server {
       sessions,
       knowledge: new Knowledge(),
       tellPeers: () => this.#tellPeers(),
+      hasPeers: () => this.#peers > 0,
     };
     this.#store.follow = (changes) => {
+      let followed = false;
       for (const [id, tree] of this.#trees) {
-        if (changes) tree.follow(changes.filter((change) => change.tree === id).map((change) => change.node));
-        else tree.follow([...tree.nodes.keys(), ...this.#store.loadNodes(id, 0).map((row) => row.id)]);
+        const ids = changes
+          ? changes.filter((change) => change.tree === id).map((change) => change.node)
+          : [...tree.nodes.keys(), ...this.#store.loadNodes(id, 0).map((row) => row.id)];
+        if (ids.length === 0) continue;
+        tree.follow(ids);
+        followed = true;
       }
+      return followed;
     };
     this.#timer = setInterval(() => this.#tick(), TICK);
     rehearse(data.folder, data.owner, data.machine, this.#services, this.#limits).catch((error: unknown) =>
@@ -196,7 +203,7 @@ class Server {
         const row = this.#store.sessionRow({ key: session, name });
         this.#store.saveServed(row, tree, path, known.content, known.wrote ?? null);
       }
-    });
+    }, true);
   }
 
   async #stop(): Promise<void> {

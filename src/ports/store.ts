@@ -40,13 +40,23 @@ export interface DraftRow {
   readonly first: number | null;
 }
 
+/**
+ * Thrown by `TreeStore.write`, with nothing stored, when others had changed an open tree since its last transaction:
+ * what the caller decided before may no longer hold, and it has to look again.
+ */
+export class Outdated extends Error {
+  override readonly name = 'Outdated';
+}
+
 /** What the file system asks of the store. Everything is synchronous but `flushed`. */
 export interface TreeStore {
   /**
    * Runs `work` in one immediate transaction, after changes by others have been handed to `follow`.
    * When `work` throws, nothing is stored. Calls nest into the outermost.
+   * @param anyway goes on when others changed an open tree; for work that decided nothing before
+   * @throws {Outdated} when they did, and `anyway` is not set.
    */
-  write<T>(work: () => T): T;
+  write<T>(work: () => T, anyway?: boolean): T;
   /** A row id that was never used and never will be again. */
   newId(): number;
 
@@ -64,6 +74,10 @@ export interface TreeStore {
   /** Updates a node whose folder, name or mount changes. */
   moveNode(row: NodeRow): void;
   deleteNode(id: number): void;
+  /** Deletes a node that lies in no folder any more; false when it does again, or is gone. */
+  deleteOrphan(id: number): boolean;
+  /** Puts a removed node back into a folder, also when its row is gone already. */
+  restoreNode(row: NodeRow): void;
   /** Tells every other daemon that a node of a tree changed. */
   recordChange(tree: number, node: number): void;
 
@@ -77,7 +91,7 @@ export interface TreeStore {
   /** Gives the history of one path to another, after what that one has. */
   moveHistory(tree: number, from: string, to: string): void;
   dropHistory(tree: number, path: string): void;
-  /** True when every version of the path was made by the session, so that it may be a temporary of its own. */
+  /** True when the path was saved at most once, and by the session: it may be a temporary of its own. */
   historyIsOwn(tree: number, path: string, session: number): boolean;
 
   insertDraft(row: DraftRow): void;

@@ -14,6 +14,7 @@ export class ContentTable {
   readonly #find;
   readonly #load;
   readonly #insert;
+  readonly #unreferenced;
   readonly #sweep;
   readonly #cache = new LRUCache<number, Buffer>({
     maxSize: CACHE_BYTES,
@@ -25,15 +26,15 @@ export class ContentTable {
     this.#find = db.prepare<[Buffer], number>('SELECT id FROM content WHERE sha256 = ?').pluck();
     this.#load = db.prepare<[number], Buffer>('SELECT bytes FROM content WHERE id = ?').pluck();
     this.#insert = db.prepare('INSERT INTO content (id, size, sha256, bytes) VALUES (?, ?, ?, ?)');
-    this.#sweep = db.prepare(
-      `DELETE FROM content WHERE id IN (
-         SELECT id FROM content WHERE id NOT IN (
-           SELECT content FROM node WHERE content IS NOT NULL UNION SELECT content FROM version
-           UNION SELECT base FROM draft WHERE base IS NOT NULL UNION SELECT first FROM draft WHERE first IS NOT NULL
-           UNION SELECT content FROM served WHERE content IS NOT NULL UNION SELECT wrote FROM served WHERE wrote IS NOT NULL
-           UNION SELECT sent FROM import_base UNION SELECT stored FROM import_base
-           UNION SELECT value FROM json_each(?)) LIMIT ${SWEPT})`,
-    );
+    const unreferenced = `id NOT IN (
+      SELECT content FROM node WHERE content IS NOT NULL UNION SELECT content FROM version
+      UNION SELECT base FROM draft WHERE base IS NOT NULL UNION SELECT first FROM draft WHERE first IS NOT NULL
+      UNION SELECT content FROM served WHERE content IS NOT NULL UNION SELECT wrote FROM served WHERE wrote IS NOT NULL
+      UNION SELECT sent FROM import_base UNION SELECT stored FROM import_base UNION SELECT value FROM json_each(@held))`;
+    this.#unreferenced = db
+      .prepare<[{ held: string }], number>(`SELECT id FROM content WHERE ${unreferenced} LIMIT ${SWEPT}`)
+      .pluck();
+    this.#sweep = db.prepare(`DELETE FROM content WHERE id IN (SELECT value FROM json_each(@ids)) AND ${unreferenced}`);
   }
 
   /** @throws {MendError} when there is no such content. */
@@ -63,11 +64,16 @@ export class ContentTable {
     this.#cache.clear();
   }
 
+  /** Some contents that nothing points to, for `sweep`; needs no transaction. */
+  unreferenced(held: readonly number[]): number[] {
+    return this.#unreferenced.all({ held: JSON.stringify(held) });
+  }
+
   /**
-   * Deletes contents that nothing points to, a limited number at a time; returns how many.
+   * Deletes those of the given contents that nothing points to; returns how many.
    * @param held contents that open files show
    */
-  sweep(held: readonly number[]): number {
-    return this.#sweep.run(JSON.stringify(held)).changes;
+  sweep(ids: readonly number[], held: readonly number[]): number {
+    return this.#sweep.run({ ids: JSON.stringify(ids), held: JSON.stringify(held) }).changes;
   }
 }

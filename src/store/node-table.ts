@@ -12,6 +12,8 @@ export class NodeTable {
   readonly #update;
   readonly #move;
   readonly #delete;
+  readonly #deleteOrphan;
+  readonly #restore;
   readonly #orphans;
   readonly #children;
 
@@ -27,6 +29,11 @@ export class NodeTable {
     this.#insert = db.prepare(
       `INSERT INTO node (${COLUMNS}) VALUES (@id, @tree, @mount, @parent, @name, @kind, @content, @size, @mtime, @atime, @ctime, @shown)`,
     );
+    this.#restore = db.prepare(
+      `INSERT INTO node (${COLUMNS}) VALUES (@id, @tree, @mount, @parent, @name, @kind, @content, @size, @mtime, @atime, @ctime, @shown)
+       ON CONFLICT (id) DO UPDATE SET parent = excluded.parent, name = excluded.name, content = excluded.content,
+         size = excluded.size, mtime = excluded.mtime, atime = excluded.atime, ctime = excluded.ctime, shown = excluded.shown`,
+    );
     const attributes =
       'content = @content, size = @size, mtime = @mtime, atime = @atime, ctime = @ctime, shown = @shown';
     this.#update = db.prepare(`UPDATE node SET ${attributes} WHERE id = @id`);
@@ -34,6 +41,7 @@ export class NodeTable {
       `UPDATE node SET mount = @mount, parent = @parent, name = @name, ${attributes} WHERE id = @id`,
     );
     this.#delete = db.prepare('DELETE FROM node WHERE id = ?');
+    this.#deleteOrphan = db.prepare('DELETE FROM node WHERE id = ? AND parent IS NULL');
     this.#orphans = db.prepare(
       'DELETE FROM node WHERE tree = ? AND parent IS NULL AND id NOT IN (SELECT root FROM tree) RETURNING id',
     );
@@ -59,6 +67,14 @@ export class NodeTable {
   /** Updates a node whose place changes too. */
   move(row: NodeRow): void {
     this.#move.run(row);
+  }
+
+  deleteOrphan(id: number): boolean {
+    return this.#deleteOrphan.run(id).changes > 0;
+  }
+
+  restore(row: NodeRow): void {
+    this.#restore.run(row);
   }
 
   delete(id: number): void {

@@ -5,11 +5,13 @@ export class SessionTable {
   readonly #find;
   readonly #insert;
   readonly #served;
+  readonly #forget;
   readonly #known = new Map<string, number>();
 
   constructor(db: Database.Database) {
     this.#find = db.prepare<[string], number>('SELECT id FROM session WHERE key = ?').pluck();
     this.#insert = db.prepare('INSERT INTO session (id, key, name, started) VALUES (?, ?, ?, ?)');
+    this.#forget = db.prepare('DELETE FROM served WHERE at < ?');
     this.#served = db.prepare(
       `INSERT INTO served (session, tree, path, content, wrote, at) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (session, tree, path) DO UPDATE SET content = excluded.content, wrote = excluded.wrote, at = excluded.at`,
@@ -42,5 +44,10 @@ export class SessionTable {
     now: number,
   ): void {
     this.#served.run(session, tree, path, content, wrote, now);
+  }
+
+  /** Forgets what was served before a time: a session that is still there then starts as one that never looked. */
+  forgetServed(before: number): void {
+    this.#forget.run(before);
   }
 }

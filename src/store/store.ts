@@ -1,7 +1,14 @@
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import type { Clock } from '../ports/clock.js';
-import type { DraftRow, NewVersion, NodeRow, TreeStore, VersionKind } from '../ports/store.js';
+import {
+  type DraftRow,
+  type NewVersion,
+  type NodeRow,
+  Outdated,
+  type TreeStore,
+  type VersionKind,
+} from '../ports/store.js';
 import { ContentTable } from './content-table.js';
 import { DraftTable } from './draft-table.js';
 import { type Change, Feed } from './feed.js';
@@ -25,10 +32,19 @@ export interface StoreOptions extends OpenOptions {
   readonly machine: () => MachineIdentity;
 }
 
+/** µs by which the clock may lag behind what it said before it counts as set back. */
+const CLOCK_SET_BACK = 1_000_000;
 /** Bytes of the write-ahead log that a daemon makes room for. */
 const LOG_RESERVE = 16 * 1024 * 1024;
 
-const now: Clock = () => Math.floor((performance.timeOrigin + performance.now()) * 1000);
+let last = 0;
+
+/** Wall-clock time, each call later than the one before unless the clock was set back. */
+const now: Clock = () => {
+  const micros = Date.now() * 1000;
+  last = micros > last || last - micros > CLOCK_SET_BACK ? micros : last + 1;
+  return last;
+};
 
 /** One connection to a person's store: the tables, and the one way to change memory. */
 export class Store implements TreeStore {
@@ -43,8 +59,8 @@ export class Store implements TreeStore {
   readonly drafts: DraftTable;
   readonly bases: ImportBases;
   readonly feed: Feed;
-  /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. */
-  follow: (changes: Change[] | undefined) => void = () => {};
+  /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. Tells whether an open tree did. */
+  follow: (changes: Change[] | undefined) => unknown = () => false;
 
   readonly #ids: Ids;
   readonly #local: LocalTable;
@@ -81,13 +97,14 @@ export class Store implements TreeStore {
     return now();
   }
 
-  write<T>(work: () => T): T {
+  write<T>(work: () => T, anyway = false): T {
     if (this.db.inTransaction) return work();
     this.#begin.run();
     let seen = this.feed.seen;
     try {
-      this.#catchUp();
+      const outdated = this.#catchUp();
       seen = this.feed.seen;
+      if (outdated && !anyway) throw new Outdated('others changed the tree');
       const result = work();
       this.#commit.run();
       this.#unflushed = true;
@@ -108,9 +125,9 @@ export class Store implements TreeStore {
     this.#catchUp();
   }
 
-  #catchUp(): void {
-    if (this.feed.last() === this.feed.seen) return;
-    this.follow(this.feed.news());
+  /** True when an open tree changed. */
+  #catchUp(): boolean {
+    return this.feed.last() !== this.feed.seen && this.follow(this.feed.news()) === true;
   }
 
   newId(): number {
@@ -148,6 +165,14 @@ export class Store implements TreeStore {
 
   deleteNode(id: number): void {
     this.nodes.delete(id);
+  }
+
+  deleteOrphan(id: number): boolean {
+    return this.nodes.deleteOrphan(id);
+  }
+
+  restoreNode(row: NodeRow): void {
+    this.nodes.restore(row);
   }
 
   recordChange(tree: number, node: number): void {
@@ -220,6 +245,11 @@ export class Store implements TreeStore {
 
   sessionRow(session: { readonly key: string; readonly name: string }): number {
     return this.#sessions.row(session.key, session.name, () => this.#ids.next(), now());
+  }
+
+  /** Forgets what sessions were served longer ago than `age`, in µs. */
+  forgetServed(age: number): void {
+    this.#sessions.forgetServed(now() - age);
   }
 
   saveServed(session: number, tree: number, path: string, content: number | null, wrote: number | null): void {

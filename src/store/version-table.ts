@@ -29,7 +29,7 @@ export class VersionTable {
   readonly #prune;
   readonly #shift;
   readonly #drop;
-  readonly #foreign;
+  readonly #made;
   readonly #byPath;
   readonly #byTree;
   readonly #counts;
@@ -51,7 +51,9 @@ export class VersionTable {
     );
     this.#shift = db.prepare('UPDATE version SET path = ?, number = number + ? WHERE tree = ? AND path = ?');
     this.#drop = db.prepare('DELETE FROM version WHERE tree = ? AND path = ?');
-    this.#foreign = db.prepare('SELECT 1 FROM version WHERE tree = ? AND path = ? AND session <> ? LIMIT 1').pluck();
+    this.#made = db.prepare<[number, number, string], { own: number; all: number }>(
+      'SELECT count(*) FILTER (WHERE session = ?) AS own, count(*) AS "all" FROM version WHERE tree = ? AND path = ?',
+    );
     this.#byPath = db.prepare<[number, string], VersionRow>(
       `${SELECT} WHERE v.tree = ? AND v.path = ? ORDER BY v.number DESC`,
     );
@@ -85,7 +87,8 @@ export class VersionTable {
   }
 
   isOwn(tree: number, path: string, session: number): boolean {
-    return this.#foreign.get(tree, path, session) === undefined;
+    const { own, all } = this.#made.get(session, tree, path) as { own: number; all: number };
+    return all <= 1 && own === all;
   }
 
   of(tree: number, path: string): VersionRow[] {

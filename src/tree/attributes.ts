@@ -32,7 +32,9 @@ export const NO_ENTRY: EntryAnswer = { node: 0, entryValid: KEEP, attr: NOTHING,
 
 export function entryFor(view: View, node: TreeNode, caller: Caller): EntryAnswer {
   const { attr, attrValid } = attributesOf(view, node, caller);
-  return { node: node.id, entryValid: KEEP, attr, attrValid };
+  // The kernel may make its inode only after a change that follows this answer was announced, and would not hear of
+  // it: where others can change the file, it asks for the attributes once it has the inode.
+  return { node: node.id, entryValid: KEEP, attr, attrValid: view.tree.isShared ? 0 : attrValid };
 }
 
 export function attributesOf(view: View, node: TreeNode, caller: Caller): AttributesAnswer {

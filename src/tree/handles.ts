@@ -33,6 +33,9 @@ export interface WriteHandle {
 export interface LocalHandle {
   readonly kind: 'local';
   readonly node: FileNode;
+  readonly session: Session;
+  readonly pid: number;
+  readonly writable: boolean;
 }
 
 export type Handle = ReadHandle | WriteHandle | LocalHandle;

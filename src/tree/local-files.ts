@@ -1,9 +1,9 @@
 import { constants } from 'node:os';
 import { encodeFh } from './handles.js';
 import type { FileNode } from './node.js';
-import { KEEP_CACHE, O_TRUNC } from './open-flags.js';
+import { KEEP_CACHE, O_ACCMODE, O_TRUNC } from './open-flags.js';
 import type { Opened } from './opening.js';
-import type { View } from './view.js';
+import type { Caller, View } from './view.js';
 
 const { errno } = constants;
 
@@ -11,9 +11,11 @@ const { errno } = constants;
 const MAXIMUM = 2 ** 34;
 
 /** Opens a local file (spec §3.7): shared by every process of this mount at once, cached by the kernel, never versioned. */
-export function openLocal(view: View, node: FileNode, flags: number): Opened | number {
+export function openLocal(view: View, caller: Caller, node: FileNode, flags: number): Opened | number {
   if ((flags & O_TRUNC) !== 0 && node.size > 0) truncateLocal(view, node, 0);
-  const { high, low } = encodeFh('local', view.handles.add({ kind: 'local', node }), node.id);
+  const { pid, session } = view.caller(caller);
+  const writable = (flags & O_ACCMODE) !== 0;
+  const { high, low } = encodeFh('local', view.handles.add({ kind: 'local', node, session, pid, writable }), node.id);
   return { fhHigh: high, fhLow: low, openFlags: KEEP_CACHE };
 }
 

@@ -26,7 +26,7 @@ function opened(view: View, handle: Handle, id: number, openFlags: number): Open
  * leads to the session's draft (spec §4.1–4.3).
  */
 export function open(view: View, caller: Caller, node: FileNode, flags: number): Opened | number {
-  if (node.isLocal) return openLocal(view, node, flags);
+  if (node.isLocal) return openLocal(view, caller, node, flags);
   const { knowledge } = view.tree.services;
   const { pid, session } = view.caller(caller);
   const mode = flags & O_ACCMODE;
@@ -71,16 +71,15 @@ function openForWriting(
     writers: new Set(),
     opener: undefined,
   };
-  draft.handles++;
   if ((flags & O_TRUNC) !== 0 && (draft.dirty ? draft.size > 0 : node.content !== null)) {
     const code = changeDraft(view, draft, node.content, { length: 0 });
     if (code !== 0) {
-      draft.handles--;
       dropDraft(draft);
       return code;
     }
     handle.opener = pid;
   }
+  draft.handles++;
   return opened(view, handle, draft.id, DIRECT_IO);
 }
 
@@ -102,7 +101,7 @@ export function create(view: View, caller: Caller, parentId: number, name: strin
   const { node, told } = made;
   const { pid, session } = view.caller(caller);
   let result: Opened | number;
-  if (node.isLocal) result = openLocal(view, node, flags);
+  if (node.isLocal) result = openLocal(view, caller, node, flags);
   else {
     const draft = draftOf(view, node, session);
     draft.begin(null, Buffer.alloc(0), view.tree.services.clock());
@@ -183,9 +182,8 @@ export function flush(view: View, caller: Caller, handle: Handle | undefined): T
   if (!handle.writers.has(pid)) return undefined;
   if (!draft.node.parent && draft.node.removedBy === draft.session.key) return undefined;
   const end = view.tree.services.processes.end(caller.pid);
-  if (!end?.exiting || end.signal === 0) return saveDraft(view, draft);
+  if (!end?.exiting || end.signal === 0 || !draft.stored) return saveDraft(view, draft);
   handle.writers.delete(pid);
-  if (!draft.stored) return saveDraft(view, draft);
   for (const other of view.handles.values()) {
     if (other.kind === 'write' && other.draft === draft && other.writers.size > 0) return undefined;
   }
@@ -197,13 +195,12 @@ export function release(view: View, handle: Handle | undefined): Told {
   if (handle?.kind === 'read') handle.node.readers.delete(handle);
   if (handle?.kind !== 'write') return undefined;
   const { draft } = handle;
-  draft.handles--;
-  if (draft.handles > 0) return undefined;
   let told: Told;
-  if (draft.dirty) {
+  if (draft.handles === 1 && draft.dirty) {
     told = saveDraft(view, draft);
     if (draft.dirty) discard(view, draft);
   }
+  draft.handles--;
   dropDraft(draft);
   return told;
 }

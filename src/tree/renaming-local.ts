@@ -67,7 +67,7 @@ function becomeMemory(
   node.size = 0;
   setHead(view, node, content, size, content === before && target ? target.mtime : mtime, session);
   tree.quota.addFile(1, 0);
-  view.handles.replaceAll(node, (handle) => asWriteHandle(view, node, handle, content, session));
+  view.handles.replaceAll(node, (handle) => asMemoryHandle(view, node, handle, content));
   knowledge.wrote(session, tree.id, path, content);
   return tree.announce({ attributes: [to, node, ...(target ? [target] : [])], names: [{ parent: to, name }] }, view);
 }
@@ -77,8 +77,15 @@ function tooBig(view: View, node: FileNode, target: FileNode | undefined): numbe
   return view.tree.quota.allowsBytes(node.size - (target?.size ?? 0)) ? 0 : errno.ENOSPC;
 }
 
-function asWriteHandle(view: View, node: FileNode, handle: Handle, content: number, session: Move['session']): Handle {
+/** What a handle of a local file is once the file is memory: each session reads the content, and writes its own draft. */
+function asMemoryHandle(view: View, node: FileNode, handle: Handle, content: number): Handle {
   if (handle.kind !== 'local') return handle;
+  const { session, pid } = handle;
+  if (!handle.writable) {
+    const reader: Handle = { kind: 'read', node, session, pid, content, finished: false };
+    node.readers.add(reader);
+    return reader;
+  }
   const draft = draftOf(view, node, session);
   draft.handles++;
   return { kind: 'write', node, session, draft, snapshot: content, writers: new Set(), opener: undefined };
@@ -113,7 +120,10 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   node.removedBy = undefined;
   relink(view, node, from, to, name, now);
   tree.departed.set(node.id, node);
-  view.handles.replaceAll(node, () => ({ kind: 'local', node }));
+  // Whoever reads goes on reading what it opened; who writes writes the local file from now on.
+  view.handles.replaceAll(node, (handle) =>
+    handle.kind === 'write' ? { kind: 'local', node, session: handle.session, pid: 0, writable: true } : handle,
+  );
   knowledge.served(session, tree.id, path, null);
   const told = tree.announce({ attributes: [from], names: [{ parent: from, name: oldName }] }, view);
   return saved && told ? Promise.all([saved, told]) : (told ?? saved);

@@ -36,16 +36,24 @@ export function saveDraft(view: View, draft: Draft): Told {
         shown: Math.max(node.shown, time),
       };
       store.saveHead(row, path, 'saved', store.sessionRow(draft.session));
-    } else if (draft.timeSet) store.updateNode({ ...node.row(), mtime: draft.mtime });
+    } else if (draft.timeSet) {
+      store.updateNode({ ...node.row(), mtime: draft.mtime });
+      store.recordChange(tree.id, node.id);
+    }
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
     return id;
-  });
+    // A file that was put back just now is this draft's own: there is nothing to look at again.
+  }, target.names.length > 0);
   if (content !== before) {
     setHead(view, node, content, bytes.length, time, draft.session);
     node.ctime = tree.services.clock();
   } else if (draft.timeSet) node.mtime = draft.mtime;
+  const timeOnly = content === before && draft.timeSet;
   closeDraft(view, draft, content);
-  return content === before ? undefined : tree.announce({ attributes: [node], names: target.names }, view);
+  if (content === before && !timeOnly && target.names.length === 0) return undefined;
+  // A file that is back is news to the kernel it came back through, too.
+  const attributes = [node, ...target.names.map(({ parent }) => parent)];
+  return tree.announce({ attributes, names: target.names }, target.names.length > 0 ? null : view);
 }
 
 /** Changes a file's head in memory, and what that means for the quota. */
@@ -125,7 +133,8 @@ function placeOf(view: View, draft: Draft): Place | undefined {
   if (there?.kind === 'file') return { node: there, path, names: [] };
   if (there) return undefined;
   store.write(() => {
-    store.moveNode({ ...node.row(), parent: parent.id, name, content: null, size: 0 });
+    store.restoreNode({ ...node.row(), parent: parent.id, name, content: null, size: 0 });
+    store.recordChange(tree.id, node.id);
   });
   node.content = null;
   node.size = 0;
@@ -160,7 +169,7 @@ export function keepAside(view: View, draft: Draft, kind: VersionKind): Told {
     });
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
     if (unsaved) store.removeHead(node.row(), path, 0);
-  });
+  }, true);
   endDraft(view, draft);
   if (!unsaved || !node.parent) return undefined;
   const names = [{ parent: node.parent, name: node.name }];

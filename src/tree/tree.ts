@@ -16,6 +16,8 @@ export interface TreeServices {
   readonly knowledge: Knowledge;
   /** Has the other processes that serve this store tell their kernels of what was committed; undefined when there are none. */
   tellPeers(): Promise<void> | undefined;
+  /** True when other processes serve this store too. */
+  hasPeers(): boolean;
 }
 
 /** What kernels have to be told of a change they did not make themselves. */
@@ -95,6 +97,16 @@ export class Tree {
     return node;
   }
 
+  /** True when a kernel can show what another one changes. */
+  get isShared(): boolean {
+    return this.views.size > 1 || this.services.hasPeers();
+  }
+
+  /** Has the other kernels of this process ask again for a node's attributes, without waiting for them. */
+  refresh(node: TreeNode, origin: View): void {
+    if (this.views.size > 1) this.#tellKernels({ attributes: [node], names: [] }, origin);
+  }
+
   /** Tells every kernel but the one of `origin` of a change made here; undefined when there is nobody to tell. */
   announce(news: Announcement, origin: View | null): Promise<unknown> | undefined {
     const told = this.#tellKernels(news, origin);
@@ -118,8 +130,7 @@ export class Tree {
   tidy(): void {
     const { store } = this.services;
     for (const { id, local } of this.forgotten.splice(0)) {
-      store.deleteNode(id);
-      if (local) store.deleteLocal(id);
+      if (store.deleteOrphan(id) && local) store.deleteLocal(id);
     }
     for (const directory of this.#changedDirectories()) {
       this.services.store.updateNode(directory.row());

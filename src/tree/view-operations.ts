@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { nameFault } from '../ports/limits.js';
-import { NO_ENTRY } from './attributes.js';
+import { Outdated } from '../ports/store.js';
+import { entryFor, NO_ENTRY } from './attributes.js';
 import { type AttributeChange, changeAttributes } from './changing-attributes.js';
 import type { Fh } from './handles.js';
 import { writeLocal } from './local-files.js';
@@ -23,6 +24,20 @@ const FALLOC_FL_KEEP_SIZE = 1;
 /** Answers 0 at once, or when the other kernels were told. */
 function done(result: Told | number): 0 | number | Promise<0> {
   return result === undefined || typeof result === 'number' ? (result ?? 0) : result.then(() => 0 as const);
+}
+
+/** How often an operation looks again when others keep changing the tree before it can commit. */
+const ATTEMPTS = 20;
+
+/** Runs an operation, and runs it again when others had changed what it looked at (`Outdated`). */
+function settled<T>(work: () => T): T {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return work();
+    } catch (error) {
+      if (!(error instanceof Outdated) || attempt === ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** The operations of one mount, as the kernel calls them; each answers, or returns a positive errno. */
@@ -53,7 +68,7 @@ export class ViewOperations {
 
   setattr(caller: Caller, id: number, change: AttributeChange) {
     const node = this.#view.node(id);
-    return node ? changeAttributes(this.#view, caller, node, change) : errno.ESTALE;
+    return node ? settled(() => changeAttributes(this.#view, caller, node, change)) : errno.ESTALE;
   }
 
   access(_caller: Caller, id: number, mask: number): 0 | number {
@@ -63,19 +78,19 @@ export class ViewOperations {
   }
 
   mknod(caller: Caller, parent: number, name: string | null, mode: number) {
-    return makeNode(this.#view, caller, parent, name, mode);
+    return settled(() => makeNode(this.#view, caller, parent, name, mode));
   }
 
   mkdir(caller: Caller, parent: number, name: string | null) {
-    return makeDirectory(this.#view, caller, parent, name);
+    return settled(() => makeDirectory(this.#view, caller, parent, name));
   }
 
   unlink(caller: Caller, parent: number, name: string | null) {
-    return done(unlink(this.#view, caller, parent, name));
+    return done(settled(() => unlink(this.#view, caller, parent, name)));
   }
 
   rmdir(_caller: Caller, parent: number, name: string | null) {
-    return done(removeDirectory(this.#view, parent, name));
+    return done(settled(() => removeDirectory(this.#view, parent, name)));
   }
 
   rename(
@@ -86,16 +101,16 @@ export class ViewOperations {
     newName: string | null,
     flags: number,
   ) {
-    return done(rename(this.#view, caller, parent, name, newParent, newName, flags));
+    return done(settled(() => rename(this.#view, caller, parent, name, newParent, newName, flags)));
   }
 
   open(caller: Caller, id: number, flags: number) {
     const node = this.#view.file(id);
-    return typeof node === 'number' ? node : open(this.#view, caller, node, flags);
+    return typeof node === 'number' ? node : settled(() => open(this.#view, caller, node, flags));
   }
 
   create(caller: Caller, parent: number, name: string | null, flags: number) {
-    return create(this.#view, caller, parent, name, flags);
+    return settled(() => create(this.#view, caller, parent, name, flags));
   }
 
   read(caller: Caller, id: number, fh: Fh, offset: number, size: number) {
@@ -110,8 +125,9 @@ export class ViewOperations {
     if (typeof node === 'number') return node;
     let code: number;
     if (handle?.kind === 'write') {
-      code = writeThrough(view, handle, view.caller(caller).pid, offset, data, (flags & O_APPEND) !== 0);
-    } else if (node.isLocal) code = writeLocal(view, node, offset, data);
+      const { pid } = view.caller(caller);
+      code = settled(() => writeThrough(view, handle, pid, offset, data, (flags & O_APPEND) !== 0));
+    } else if (node.isLocal) code = settled(() => writeLocal(view, node, offset, data));
     else code = errno.EBADF;
     return code === 0 ? { written: data.length } : code;
   }
@@ -126,15 +142,18 @@ export class ViewOperations {
       return handle?.kind === 'write' ? 0 : errno.EOPNOTSUPP;
     const { draft } = handle;
     const size = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
-    return offset + length <= size ? 0 : changeDraft(view, draft, handle.snapshot, { length: offset + length });
+    return offset + length <= size
+      ? 0
+      : settled(() => changeDraft(view, draft, handle.snapshot, { length: offset + length }));
   }
 
   flush(caller: Caller, _id: number, fh: Fh) {
-    return done(flush(this.#view, caller, this.#view.handles.get(fh)));
+    return done(settled(() => flush(this.#view, caller, this.#view.handles.get(fh))));
   }
 
   release(_caller: Caller, _id: number, fh: Fh) {
-    return done(release(this.#view, this.#view.handles.delete(fh)));
+    const handle = this.#view.handles.delete(fh);
+    return done(settled(() => release(this.#view, handle)));
   }
 
   fsync(_caller: Caller): Promise<0> {
@@ -159,7 +178,7 @@ export class ViewOperations {
   }
 
   #entry(node: TreeNode, caller: Caller) {
-    return { node: node.id, entryValid: NO_ENTRY.entryValid, ...this.#view.attributes(node, caller) };
+    return entryFor(this.#view, node, caller);
   }
 
   statfs() {

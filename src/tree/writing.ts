@@ -56,15 +56,19 @@ export function changeDraft(view: View, draft: Draft, snapshot: number | null, c
   }
   if (!claimFor(view, draft, after)) return errno.ENOSPC;
   if (fresh) draft.begin(snapshot, contentOf(view, snapshot), now);
+  const { stored, writes } = draft;
   try {
     store.write(() => storeChange(view, draft, change));
   } catch (error) {
+    draft.stored = stored;
+    draft.writes = writes;
     if (fresh) endDraft(view, draft);
     else claimFor(view, draft, draft.size);
     throw error;
   }
   if ('data' in change) draft.write(change.position, change.data, now);
   else draft.truncate(change.length, now);
+  if (fresh) view.tree.refresh(draft.node, view);
   return 0;
 }
 

@@ -49,7 +49,7 @@ describe('contents', () => {
 describe('the sweep', () => {
   /** Sweeps to the end; tells whether a content is still there for somebody who never saw it. */
   const survives = (id: number, held: readonly number[] = []): boolean => {
-    while (store.write(() => store.contents.sweep(held)) > 0);
+    while (store.write(() => store.contents.sweep(store.contents.unreferenced(held), held)) > 0);
     return store.db.prepare('SELECT 1 FROM content WHERE id = ?').get(id) !== undefined;
   };
   const times = { mtime: 1, atime: 1, ctime: 1, shown: 1 };
@@ -64,7 +64,7 @@ describe('the sweep', () => {
     for (let i = 0; i < 450; i++) put(`unreferenced ${i}`);
     const rounds: number[] = [];
     for (let count = 1; count > 0; ) {
-      count = store.write(() => store.contents.sweep([]));
+      count = store.write(() => store.contents.sweep(store.contents.unreferenced([]), []));
       rounds.push(count);
     }
     expect(rounds).toEqual([200, 200, 50, 0]);
