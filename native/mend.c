@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -102,6 +103,24 @@ static napi_value close_descriptor(napi_env env, napi_callback_info info) {
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &fd));
   return number(env, close(fd) < 0 ? -errno : 0);
+}
+
+/* bindTo(processor) -> 0 or -errno. Has the calling thread run there only, or, for -1, wherever its process may. */
+static napi_value bind_to(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t cpu;
+  cpu_set_t set;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &cpu));
+  if (cpu >= CPU_SETSIZE) return number(env, -EINVAL);
+  if (cpu >= 0) {
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+  } else if (sched_getaffinity(getpid(), sizeof set, &set) < 0) { /* the main thread, which is never bound */
+    return number(env, -errno);
+  }
+  return number(env, sched_setaffinity(0, sizeof set, &set) < 0 ? -errno : 0);
 }
 
 /* lockFile(descriptor) -> 0, or -EWOULDBLOCK while another open file description holds the lock (flock(2)). */
@@ -263,12 +282,21 @@ static void tell(struct channel *c, struct notice *list) {
   napi_close_handle_scope(c->env, scope);
 }
 
+/* One at a time: a callback may call unwatch, which then tells of all the others. */
 static void on_async(uv_async_t *handle) {
   struct channel *c = handle->data;
-  pthread_mutex_lock(&c->mutex);
-  struct notice *list = take(&c->finished, &c->finished_end);
-  pthread_mutex_unlock(&c->mutex);
-  tell(c, list);
+  for (;;) {
+    pthread_mutex_lock(&c->mutex);
+    struct notice *n = c->finished;
+    if (n != NULL) {
+      c->finished = n->next;
+      if (c->finished == NULL) c->finished_end = &c->finished;
+      n->next = NULL;
+    }
+    pthread_mutex_unlock(&c->mutex);
+    if (n == NULL) return;
+    tell(c, n);
+  }
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events) {
@@ -285,7 +313,11 @@ static void on_poll(uv_poll_t *handle, int status, int events) {
 
 static void on_handle_closed(uv_handle_t *handle) {
   struct channel *c = handle->data;
-  if (handle == (uv_handle_t *)&c->async) napi_remove_async_cleanup_hook(c->hook);
+  if (handle == (uv_handle_t *)&c->async) {
+    /* Not in shut: a callback that runs in this context may have called it. */
+    napi_async_destroy(c->env, c->context);
+    napi_remove_async_cleanup_hook(c->hook);
+  }
   release(c);
 }
 
@@ -308,7 +340,6 @@ static void shut(struct channel *c) {
   }
   tell(c, waiting);
   napi_delete_reference(c->env, c->on_readable);
-  napi_async_destroy(c->env, c->context);
   uv_close((uv_handle_t *)&c->poll, on_handle_closed);
   uv_close((uv_handle_t *)&c->async, on_handle_closed);
 }
@@ -415,7 +446,7 @@ NAPI_MODULE_INIT() {
     const char *name;
     napi_callback call;
   } methods[] = {
-      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
+      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file}, {"bindTo", bind_to},
       {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
   };
   for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {

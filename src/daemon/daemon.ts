@@ -42,7 +42,7 @@ const SERVED_AGE = 7 * 86_400 * 1e6;
  * which on it is made to begin the log anew, which it waits for.
  */
 const LOG_PAGES = 1000;
-const LOG_PAGES_MOST = 4000;
+const LOG_PAGES_MOST = 16_000;
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
 export class Daemon {
@@ -94,7 +94,7 @@ export class Daemon {
       (error) => daemon?.threadDied(error),
     );
     const peers = new Peers((count) => thread.setPeers(count));
-    const mounter = new Mounter(store, thread, limits, files);
+    const mounter = new Mounter(store, thread, peers, limits, files);
     const server = createServer((socket) => daemon?.answer(socket));
     await listen(server, files);
     const started = new Daemon(store, thread, mounter, server, peers);

@@ -11,6 +11,7 @@ import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
 import type { KernelFeatures } from './messages.js';
 import { clearMountPoint, prepareMountPoint, realPath } from './mount-point.js';
+import type { Peers } from './peers.js';
 import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
 
@@ -26,6 +27,7 @@ export interface Mount {
 export class Mounter {
   readonly #store: Store;
   readonly #thread: ServingThread;
+  readonly #peers: Peers;
   readonly #limits: Limits;
   readonly #files: RuntimeFiles;
   readonly #mounts = new Map<number, Mount>();
@@ -33,8 +35,9 @@ export class Mounter {
   /** Mounts and unmounts that are under way or wait for their turn. */
   #waiting = 0;
 
-  constructor(store: Store, thread: ServingThread, limits: Limits, files: RuntimeFiles) {
+  constructor(store: Store, thread: ServingThread, peers: Peers, limits: Limits, files: RuntimeFiles) {
     this.#files = files;
+    this.#peers = peers;
     this.#limits = limits;
     this.#store = store;
     this.#thread = thread;
@@ -98,7 +101,7 @@ export class Mounter {
   async #mountOn(path: string, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
     const harness = memoryHarness(request.harness);
     const { files, skipped } = takeIn(this.#store, tree, path, (name) => harness.isLocal(name), this.#limits);
-    await this.#thread.catchUp();
+    await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
     const id = this.#mountRow(tree, path, request.checkout);
     const fd = await mountWithFusermount(loadNative(), path);
     try {
@@ -156,8 +159,11 @@ export class Mounter {
         failed.push({ path: mount.path, reason: busy(error) });
         continue;
       }
-      await this.#thread.detach(mount.id);
       this.#mounts.delete(mount.id);
+      // It is off, whatever the thread makes of that: the memory goes back in any case.
+      await this.#thread
+        .detach(mount.id)
+        .catch((error: unknown) => log('error', 'mount was not let go', { error: describeError(error) }));
       skipped.push(...this.#writeBack(mount));
       unmounted.push(mount.path);
     }

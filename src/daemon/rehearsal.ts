@@ -18,6 +18,8 @@ import { ViewOperations } from '../tree/view-operations.js';
 const SAVES = 400;
 /** How long, in ms, one piece of the rehearsal may keep a request waiting. */
 const PIECE = 2;
+/** How long, in ms, it waits while somebody calls. */
+const WAIT = 20;
 const NOTE = Buffer.alloc(2048, 'A line of a note, as long as notes are.\n');
 const O_WRONLY_CREAT_EXCL = 0o301;
 
@@ -26,6 +28,7 @@ const O_WRONLY_CREAT_EXCL = 0o301;
  * JavaScript engine runs code slowly until it has seen it run often: without this, the first few hundred calls of
  * the first session take three times as long as later ones.
  * @param owner names this daemon among those that share the folder
+ * @param isBusy tells whether somebody has called since it was asked last: calls go first
  */
 export async function rehearse(
   folder: string,
@@ -33,6 +36,7 @@ export async function rehearse(
   machine: MachineIdentity,
   services: TreeServices,
   limits: Limits,
+  isBusy: () => boolean,
 ): Promise<void> {
   const runs = join(folder, 'run');
   const prefix = `rehearsal-${owner}-`;
@@ -47,6 +51,7 @@ export async function rehearse(
       const until = performance.now() + PIECE;
       while (turn < SAVES && performance.now() < until) stage.play(turn++);
       await new Promise((resolve) => setImmediate(resolve));
+      while (isBusy()) await new Promise((resolve) => setTimeout(resolve, WAIT));
     }
   } finally {
     store.close();

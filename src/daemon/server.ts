@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Channel } from '../fuse/channel.js';
 import { loadNative } from '../fuse/native.js';
+import { Placement } from '../fuse/placement.js';
 import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
 import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
@@ -9,8 +10,8 @@ import { Knowledge } from '../session/knowledge.js';
 import { SessionFinder } from '../session/session-finder.js';
 import type { MachineIdentity } from '../store/projects.js';
 import { Store } from '../store/store.js';
+import { leave } from '../tree/leaving.js';
 import { Quota } from '../tree/quota.js';
-import { keepUnsaved } from '../tree/saving.js';
 import { Tree, type TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
@@ -46,9 +47,12 @@ class Server {
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
   readonly #timer: NodeJS.Timeout;
+  readonly #placement = new Placement(loadNative(), (thread) => procProcesses.processor(thread));
   #peers = 0;
   readonly #telling = new Map<number, () => void>();
   #lastTelling = 0;
+  /** Somebody called since `#wasCalled` was asked last. */
+  #called = false;
 
   constructor(data: ServerData, send: (message: ServerMessage) => void) {
     this.#send = send;
@@ -82,9 +86,15 @@ class Server {
       return followed;
     };
     this.#timer = setInterval(() => this.#tick(), TICK);
-    rehearse(data.folder, data.owner, data.machine, this.#services, this.#limits).catch((error: unknown) =>
-      log('warn', 'rehearsal failed', { error: describeError(error) }),
+    rehearse(data.folder, data.owner, data.machine, this.#services, this.#limits, () => this.#wasCalled()).catch(
+      (error: unknown) => log('warn', 'rehearsal failed', { error: describeError(error) }),
     );
+  }
+
+  #wasCalled(): boolean {
+    const called = this.#called;
+    this.#called = false;
+    return called;
   }
 
   async handle(request: ServerRequest): Promise<unknown> {
@@ -130,6 +140,10 @@ class Server {
           resolve({ protocol: connection.protocol, resend: connection.resend });
         },
         ended,
+        called: (thread) => {
+          this.#called = true;
+          this.#placement.served(thread);
+        },
       });
       cache.channel = channel;
       this.#mounts.set(request.mount, { request, view, channel });
@@ -173,24 +187,22 @@ class Server {
     const mounted = this.#mounts.get(mount);
     if (!mounted) return false;
     this.#mounts.delete(mount);
-    keepUnsaved(mounted.view);
-    mounted.view.close();
-    this.#tickTrees();
+    leave(mounted.view);
+    attempt('background work failed', () => this.#tickTrees());
     const { tree } = mounted.view;
     if (tree.views.size === 0) this.#trees.delete(tree.id);
     return true;
   }
 
   #tick(): void {
-    try {
+    attempt('background work failed', () => {
+      this.#placement.rest();
       this.#store.catchUp();
       this.#tickTrees();
       this.#store
         .flushIfNeeded()
         .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
-    } catch (error) {
-      log('error', 'background work failed', { error: describeError(error) });
-    }
+    });
   }
 
   #tickTrees(): void {
@@ -209,9 +221,20 @@ class Server {
   async #stop(): Promise<void> {
     clearInterval(this.#timer);
     for (const mount of [...this.#mounts.keys()]) this.#detach(mount);
-    this.#tickTrees();
-    await this.#store.flushed();
+    attempt('background work failed', () => this.#tickTrees());
+    await this.#store
+      .flushed()
+      .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
     this.#store.close();
+  }
+}
+
+/** Logs what goes wrong in work that can come later, or that the next daemon does. */
+function attempt(failure: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    log('error', failure, { error: describeError(error) });
   }
 }
 

@@ -8,6 +8,7 @@ import { type Connection, encodeInit, negotiate } from './init.js';
 import type { Native, NativeChannel } from './native.js';
 import type { Operations } from './operations.js';
 import type { DataReply } from './reply.js';
+import type { Request } from './request.js';
 import { WireReader } from './wire-reader.js';
 
 /** How many requests one wake-up serves before the event loop gets its turn. */
@@ -17,6 +18,8 @@ const REPLY_BUFFER_SIZE = 128 * 1024;
 
 /** What a mount's owner is told. */
 export interface ChannelEvents {
+  /** A thread made a request that was served; 0 when the kernel does not say which. */
+  called(thread: number): void;
   ready(connection: Connection): void;
   /** The kernel ended the connection: unmounted or aborted. Nothing is served after this. */
   ended(): void;
@@ -30,7 +33,8 @@ export class Channel {
   readonly #requests: Buffer;
   readonly #reader: WireReader;
   readonly #dispatcher: Dispatcher;
-  readonly #waiting = new Set<Promise<unknown>>();
+  /** Requests that are not answered yet. */
+  readonly #waiting = new Set<Request>();
   #channel: NativeChannel | undefined;
   #ready = false;
 
@@ -45,9 +49,9 @@ export class Channel {
       out: new WireWriter(Buffer.alloc(REPLY_BUFFER_SIZE), owner),
       newWriter: () => new WireWriter(Buffer.alloc(FIXED_REPLY_SIZE), owner),
       send: (out, tail) => this.#send(out, tail),
-      pending: (answer) => {
-        this.#waiting.add(answer);
-        answer.then(() => this.#waiting.delete(answer));
+      pending: (request, answer) => {
+        this.#waiting.add(request);
+        answer.then(() => this.#waiting.delete(request));
       },
     };
     const channel = native.watch(fd, () => this.#drain());
@@ -64,8 +68,18 @@ export class Channel {
     });
   }
 
-  /** Stops serving and closes the descriptor. Requests that come later are the kernel's to fail. */
+  /**
+   * Stops serving and closes the descriptor. Requests that still wait fail with ENOTCONN: the kernel itself fails them
+   * only when a notification that it holds back lets go of its copy of the descriptor, and that may wait for them.
+   * Requests that come later are the kernel's to fail.
+   */
   close(): void {
+    for (const { uniqueLow, uniqueHigh } of this.#waiting) this.#refuse(uniqueLow, uniqueHigh, errno.ENOTCONN);
+    this.#shut();
+  }
+
+  #shut(): void {
+    this.#waiting.clear();
     if (!this.#channel) return;
     this.#native.unwatch(this.#channel);
     this.#channel = undefined;
@@ -98,26 +112,30 @@ export class Channel {
         this.#send(out);
         this.#ready = true;
         this.#events.ready(connection);
-      } else dispatch(this.#dispatcher, request);
+      } else {
+        dispatch(this.#dispatcher, request);
+        // A caller that closes a file may be in the middle of execve(2), and must not be looked at.
+        if (request.body.op !== 'flush') this.#events.called(request.caller.pid);
+      }
     } catch (error) {
       log('error', 'request not understood', { error: describeError(error) });
-      this.#refuse(length);
+      // Only when its header, at least, can be read.
+      if (length >= Size.IN_HEADER)
+        this.#refuse(this.#requests.readUInt32LE(8), this.#requests.readUInt32LE(12), errno.EIO);
       // A kernel that speaks another protocol never says anything else: whoever waits for it must be told.
       if (!this.#ready) this.#end();
     }
   }
 
   #end(): void {
-    this.close();
+    this.#shut();
     this.#events.ended();
   }
 
-  /** Answers EIO to a request whose header, at least, can be read. */
-  #refuse(length: number): void {
-    if (length < Size.IN_HEADER) return;
+  #refuse(uniqueLow: number, uniqueHigh: number, code: number): void {
     const { out } = this.#dispatcher;
     out.begin();
-    out.finish(this.#requests.readUInt32LE(8), this.#requests.readUInt32LE(12), errno.EIO);
+    out.finish(uniqueLow, uniqueHigh, code);
     this.#send(out);
   }
 

@@ -16,8 +16,8 @@ export interface Dispatcher {
   /** A fresh writer, for an answer given later. */
   newWriter(): WireWriter;
   readonly send: Send;
-  /** Told of each answer that has to wait, so that the mount can be left only when none is open. */
-  pending(answer: Promise<unknown>): void;
+  /** Told of each request whose answer has to wait, and when it was given: whoever leaves the mount answers the open ones. */
+  pending(request: Request, answer: Promise<unknown>): void;
 }
 
 const isPromise = (value: unknown): value is Promise<unknown> => value instanceof Promise;
@@ -69,7 +69,7 @@ function answer(
     (value) => reply(d, request, d.newWriter(), value),
     (error: unknown) => reply(d, request, d.newWriter(), errnoOf(error)),
   );
-  d.pending(later);
+  d.pending(request, later);
 }
 
 function reply(d: Dispatcher, request: Request, out: WireWriter, result: Payload | number): void {

@@ -7,6 +7,8 @@ export const errno = constants.errno;
 /** Names of errno values that the store's errors stand for. */
 const sqliteErrno: readonly (readonly [prefix: string, value: number])[] = [
   ['SQLITE_FULL', errno.ENOSPC],
+  // The index of the write-ahead log cannot grow: the disk is full.
+  ['SQLITE_IOERR_SHMSIZE', errno.ENOSPC],
   ['SQLITE_IOERR', errno.EIO],
   ['SQLITE_READONLY', errno.EROFS],
   ['SQLITE_BUSY', errno.EAGAIN],

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
 import { isSystemError } from '../errors.js';
+import { storableTime } from '../ports/clock.js';
 import { DEPTH_MAX, nameFault } from '../ports/limits.js';
 
 /** A regular file found in a folder. */
@@ -83,7 +84,7 @@ function readWhole(file: string, most: number): { bytes: Buffer; mtime: number }
     const after = fstatSync(fd, { bigint: true });
     if (length !== Number(before.size) || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
       return undefined;
-    return { bytes: bytes.subarray(0, length), mtime: Number(before.mtimeNs / 1000n) };
+    return { bytes: bytes.subarray(0, length), mtime: storableTime(Number(before.mtimeNs / 1000n)) };
   } finally {
     closeSync(fd);
   }

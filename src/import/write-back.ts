@@ -10,6 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { isSystemError } from '../errors.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
@@ -108,7 +109,8 @@ function writeHead(store: Store, folder: string, head: MemoryFile, sent: number 
     return 'was changed on this machine meanwhile; the next mount takes it in';
   }
   const time = head.row.mtime / 1e6;
-  const temporary = `${file}.tmp.${process.pid}.${Date.now().toString(16)}`;
+  // Not made from the file's name, which may be as long as a name can be; every harness takes it for left behind.
+  const temporary = join(dirname(file), `.mend.tmp.${process.pid}.${Date.now().toString(16)}`);
   try {
     writeFileSync(temporary, bytes, { mode: 0o600, flag: 'wx' });
     if (there) chmodSync(temporary, there.mode & 0o7777);

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
+import { describeError, log } from '../log.js';
 import type { Clock } from '../ports/clock.js';
 import {
   type DraftRow,
@@ -263,7 +264,11 @@ export class Store implements TreeStore {
 
   /** Makes room in the write-ahead log, so that flushing it is quick; for a process that stays. */
   reserveLog(): void {
-    this.write(() => this.#flusher.reserve(LOG_RESERVE));
+    try {
+      this.write(() => this.#flusher.reserve(LOG_RESERVE), true);
+    } catch (error) {
+      log('warn', 'no room could be made in the log: flushing it takes longer', { error: describeError(error) });
+    }
   }
 
   /** Flushes when anything was committed since the last flush. */

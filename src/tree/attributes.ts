@@ -44,7 +44,11 @@ export function attributesOf(view: View, node: TreeNode, caller: Caller): Attrib
     const [ino, nlink] = [root ? 1 : node.id, parent || root ? 2 : 0];
     return { attr: { ino, kind: 'directory', size: 0, mtime, atime, ctime, nlink }, attrValid: KEEP };
   }
-  if (node.isLocal) return { attr: fileAttributes(node, node.size, node.mtime), attrValid: KEEP };
+  if (node.isLocal) {
+    const attr = fileAttributes(node, node.size, node.mtime);
+    // Who read it while it was memory goes on reading that.
+    return heldAttributes(view, node, caller) ?? { attr, attrValid: KEEP };
+  }
   return draftAttributes(view, node, caller) ?? heldAttributes(view, node, caller) ?? headAttributes(node, KEEP);
 }
 

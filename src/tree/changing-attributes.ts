@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { storableTime } from '../ports/clock.js';
 import type { Fh, WriteHandle } from './handles.js';
 import { truncateLocal } from './local-files.js';
 import type { FileNode, TreeNode } from './node.js';
@@ -90,7 +91,8 @@ type Times = { readonly atime?: number | 'now' | undefined; readonly mtime?: num
 function setTimes(view: View, caller: Caller, node: TreeNode, change: Times): Promise<unknown> | undefined {
   const { store, clock } = view.tree.services;
   const now = clock();
-  const at = (time: number | 'now' | undefined, otherwise: number) => (time === 'now' ? now : (time ?? otherwise));
+  const at = (time: number | 'now' | undefined, otherwise: number) =>
+    time === 'now' ? now : storableTime(time ?? otherwise);
   const draft = node.kind === 'file' && node.drafts ? node.drafts.get(view.caller(caller).session.key) : undefined;
   const atime = at(change.atime, node.atime);
   if (draft?.dirty) {

@@ -92,6 +92,13 @@ export class HandleTable {
     return handle;
   }
 
+  /** Takes every handle out of the table. */
+  takeAll(): Handle[] {
+    const handles = [...this.#open.values()];
+    this.#open.clear();
+    return handles;
+  }
+
   /** Puts another handle in the place of each that leads to a node. */
   replaceAll(node: FileNode, replace: (handle: Handle) => Handle): void {
     for (const [serial, handle] of this.#open) if (handle.node === node) this.#open.set(serial, replace(handle));

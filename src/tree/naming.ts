@@ -45,8 +45,7 @@ export function makeNode(view: View, caller: Caller, parentId: number, name: str
     });
     node.content = content;
   }
-  const answer = view.found(node, caller);
-  return told ? told.then(() => answer) : answer;
+  return told ? view.foundOnceTold(node, caller, told) : view.found(node, caller);
 }
 
 export function makeDirectory(view: View, caller: Caller, parentId: number, name: string | null) {
@@ -82,8 +81,7 @@ export function makeDirectory(view: View, caller: Caller, parentId: number, name
   touch(parent, now);
   if (!local) tree.quota.addDirectory(1);
   const told = local ? undefined : tree.announce({ attributes: [parent], names: [{ parent, name }] }, view);
-  const answer = view.found(node, caller);
-  return told ? told.then(() => answer) : answer;
+  return told ? view.foundOnceTold(node, caller, told) : view.found(node, caller);
 }
 
 /** Removes a file, unless somebody else saved a newer one than this session knew (spec §4.7). */

@@ -119,8 +119,8 @@ export function create(view: View, caller: Caller, parentId: number, name: strin
     result = opened(view, handle, draft.id, DIRECT_IO);
   }
   if (typeof result === 'number') return result;
-  const answer = { entry: view.found(node, caller), open: result };
-  return told ? told.then(() => answer) : answer;
+  if (!told) return { entry: view.found(node, caller), open: result };
+  return view.foundOnceTold(node, caller, told).then((entry) => ({ entry, open: result }));
 }
 
 /** Puts a new, empty file into a folder. */
@@ -184,8 +184,9 @@ export function flush(view: View, caller: Caller, handle: Handle | undefined): T
   const end = view.tree.services.processes.end(caller.pid);
   if (!end?.exiting || end.signal === 0 || !draft.stored) return saveDraft(view, draft);
   handle.writers.delete(pid);
-  for (const other of view.handles.values()) {
-    if (other.kind === 'write' && other.draft === draft && other.writers.size > 0) return undefined;
+  for (const { handles } of view.tree.views) {
+    for (const other of handles.values())
+      if (other.kind === 'write' && other.draft === draft && other.writers.size > 0) return undefined;
   }
   return keepAside(view, draft, 'interrupted');
 }

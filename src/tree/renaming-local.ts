@@ -4,7 +4,7 @@ import type { Handle } from './handles.js';
 import { localBytes } from './local-files.js';
 import { type Move, relink, timeAfter } from './moving.js';
 import { type FileNode, pathOf } from './node.js';
-import { keepAside, saveDraft, setHead, type Told } from './saving.js';
+import { keepVersion, saveDraft, setHead, type Told } from './saving.js';
 import type { View } from './view.js';
 import { draftOf } from './writing.js';
 
@@ -97,7 +97,8 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   const { store, clock, knowledge } = tree.services;
   const draft = node.drafts?.get(session.key);
   const saved = draft?.dirty ? saveDraft(view, draft) : undefined;
-  for (const other of node.drafts?.values() ?? []) if (other.dirty) keepAside(view, other, 'interrupted');
+  for (const other of node.drafts?.values() ?? [])
+    if (other.dirty) keepVersion(view, other, 'interrupted', pathOf(node));
   const { target } = move;
   const path = pathOf(node);
   const oldName = node.name;
@@ -121,9 +122,11 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   relink(view, node, from, to, name, now);
   tree.departed.set(node.id, node);
   // Whoever reads goes on reading what it opened; who writes writes the local file from now on.
-  view.handles.replaceAll(node, (handle) =>
-    handle.kind === 'write' ? { kind: 'local', node, session: handle.session, pid: 0, writable: true } : handle,
-  );
+  view.handles.replaceAll(node, (handle) => {
+    if (handle.kind !== 'write') return handle;
+    handle.draft.handles--;
+    return { kind: 'local', node, session: handle.session, pid: 0, writable: true };
+  });
   knowledge.served(session, tree.id, path, null);
   const told = tree.announce({ attributes: [from], names: [{ parent: from, name: oldName }] }, view);
   return saved && told ? Promise.all([saved, told]) : (told ?? saved);

@@ -175,14 +175,28 @@ function moveHistories(view: View, directory: DirectoryNode, from: string, to: s
   }
 }
 
-/** RENAME_EXCHANGE: two names swap what they stand for; the histories stay with the names. */
+/** Swaps the histories of everything below two nodes; a file's own stays with its name. */
+function exchangeHistories(view: View, [a, aPath]: [TreeNode, string], [b, bPath]: [TreeNode, string]): void {
+  // No path begins with a slash.
+  const aside = `/${aPath}`;
+  if (a.kind === 'directory') moveHistories(view, a, aPath, aside);
+  if (b.kind === 'directory') moveHistories(view, b, bPath, aPath);
+  if (a.kind === 'directory') moveHistories(view, a, aside, bPath);
+}
+
+/** RENAME_EXCHANGE: two names swap what they stand for; the histories stay with the names of files, and go with folders. */
 function exchange(view: View, { node, from, to, name, session }: Move, target: TreeNode): Told | number {
   if (node.isLocal !== target.isLocal) return errno.EXDEV;
   if (isWithin(to, node) || isWithin(from, target)) return errno.EINVAL;
   if (depthOf(to) + 1 + heightOf(view, node) > DEPTH_MAX || depthOf(from) + 1 + heightOf(view, target) > DEPTH_MAX)
     return errno.ENAMETOOLONG;
   const { tree } = view;
-  const { store, clock } = tree.services;
+  const { store, clock, knowledge } = tree.services;
+  const told: Told[] = [];
+  for (const it of [node, target]) {
+    const draft = it.kind === 'file' && !it.isLocal ? it.drafts?.get(session.key) : undefined;
+    if (draft?.dirty) told.push(saveDraft(view, draft));
+  }
   const now = clock();
   const oldName = node.name;
   const [oldPath, newPath] = [pathOf(node), pathOf(target)];
@@ -200,6 +214,7 @@ function exchange(view: View, { node, from, to, name, session }: Move, target: T
     store.moveNode({ ...target.row(), parent: null, name: null });
     place(node, to, name, newPath);
     place(target, from, oldName, oldPath);
+    if (!node.isLocal) exchangeHistories(view, [node, oldPath], [target, newPath]);
   });
   for (const [file, time] of times) file.mtime = time;
   target.lookups++;
@@ -208,9 +223,14 @@ function exchange(view: View, { node, from, to, name, session }: Move, target: T
   relink(view, node, from, to, name, now);
   view.adopt(target, from, oldName);
   if (target.kind === 'file') target.removedBy = undefined;
+  for (const [it, path] of [[node, newPath] as const, [target, oldPath] as const]) {
+    if (it.kind === 'file' && !it.isLocal && it.content !== null) knowledge.wrote(session, tree.id, path, it.content);
+  }
   const names = [
     { parent: from, name: oldName },
     { parent: to, name },
   ];
-  return tree.announce({ attributes: [from, to, node, target], names }, view);
+  told.push(tree.announce({ attributes: [from, to, node, target], names }, view));
+  const waits = told.filter((each) => each !== undefined);
+  return waits.length > 0 ? Promise.all(waits) : undefined;
 }

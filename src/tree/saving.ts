@@ -141,14 +141,28 @@ function placeOf(view: View, draft: Draft): Place | undefined {
   node.removedBy = undefined;
   tree.adopt(node, parent, name);
   tree.quota.addFile(1, 0);
-  return { node, path, names: [{ parent, name }] };
+  return { node, path, names: namesTo(node) };
 }
 
-/** Keeps every draft that a mount's open handles lead to: nobody can close them any more. */
-export function keepUnsaved(view: View): void {
-  for (const handle of view.handles.values()) {
-    if (handle.kind === 'write' && handle.draft.dirty) keepAside(view, handle.draft, 'interrupted');
-  }
+/** Every name on the way to a node: folders that were removed with it are back, too. */
+function namesTo(node: FileNode): Place['names'] {
+  const names: { parent: NonNullable<FileNode['parent']>; name: string }[] = [];
+  for (let at: FileNode | NonNullable<FileNode['parent']> = node; at.parent; at = at.parent)
+    names.push({ parent: at.parent, name: at.name });
+  return names;
+}
+
+/** Makes a version of a path of what a draft holds, and ends the draft; the file stays as it is but for `more`, in the same transaction. */
+export function keepVersion(view: View, draft: Draft, kind: VersionKind, path: string, more = () => {}): void {
+  const { tree } = view;
+  const { store } = tree.services;
+  store.write(() => {
+    const session = store.sessionRow(draft.session);
+    store.addVersion({ tree: tree.id, path, content: store.putContent(draft.bytes), kind, session });
+    if (draft.stored) store.deleteDraft(draft.id, draft.writes);
+    more();
+  }, true);
+  endDraft(view, draft);
 }
 
 /** Keeps a draft as a version beside the head, which stays (spec §4.8); a file that was never saved is gone again. */
@@ -159,18 +173,9 @@ export function keepAside(view: View, draft: Draft, kind: VersionKind): Told {
   const inPlace = node.parent !== null && !node.isLocal;
   const path = inPlace ? pathOf(node) : node.removedFrom;
   const unsaved = inPlace && node.content === null;
-  store.write(() => {
-    store.addVersion({
-      tree: tree.id,
-      path,
-      content: store.putContent(draft.bytes),
-      kind,
-      session: store.sessionRow(session),
-    });
-    if (draft.stored) store.deleteDraft(draft.id, draft.writes);
+  keepVersion(view, draft, kind, path, () => {
     if (unsaved) store.removeHead(node.row(), path, 0);
-  }, true);
-  endDraft(view, draft);
+  });
   if (!unsaved || !node.parent) return undefined;
   const names = [{ parent: node.parent, name: node.name }];
   const attributes = [node.parent, node];

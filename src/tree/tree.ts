@@ -69,7 +69,9 @@ export class Tree {
       node.removedFrom = pathOf(node);
     }
     node.parent?.remove(node);
-    if (node.lookups <= 0) this.nodes.delete(node.id);
+    if (node.lookups > 0) return;
+    this.nodes.delete(node.id);
+    this.forgotten.push({ id: node.id, local: false });
   }
 
   /** The folder at a path, brought back when it was removed meanwhile; for use in a transaction. */
@@ -94,6 +96,7 @@ export class Tree {
     store.recordChange(this.id, row.id);
     const node = new DirectoryNode(row);
     this.adopt(node, parent, name);
+    this.quota.addDirectory(1);
     return node;
   }
 

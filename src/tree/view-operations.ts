@@ -132,7 +132,7 @@ export class ViewOperations {
     return code === 0 ? { written: data.length } : code;
   }
 
-  fallocate(_caller: Caller, id: number, fh: Fh, offset: number, length: number, mode: number): 0 | number {
+  fallocate(caller: Caller, id: number, fh: Fh, offset: number, length: number, mode: number): 0 | number {
     const view = this.#view;
     const node = view.file(id);
     if (typeof node === 'number') return node;
@@ -142,9 +142,12 @@ export class ViewOperations {
       return handle?.kind === 'write' ? 0 : errno.EOPNOTSUPP;
     const { draft } = handle;
     const size = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
-    return offset + length <= size
-      ? 0
-      : settled(() => changeDraft(view, draft, handle.snapshot, { length: offset + length }));
+    if (offset + length <= size) return 0;
+    const code = settled(() => changeDraft(view, draft, handle.snapshot, { length: offset + length }));
+    if (code !== 0) return code;
+    handle.writers.add(view.caller(caller).pid);
+    handle.opener = undefined;
+    return 0;
   }
 
   flush(caller: Caller, _id: number, fh: Fh) {
@@ -172,7 +175,7 @@ export class ViewOperations {
       const node = list[i] as TreeNode;
       const line: DirectoryLine = { name: node.name, offset: node.id, kind: node.kind, ino: node.id };
       if (!take(plus ? { ...line, entry: this.#entry(node, caller) } : line)) return 0;
-      if (plus) node.lookups++;
+      if (plus) view.count(node);
     }
     return 0;
   }

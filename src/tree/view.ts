@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { DEPTH_MAX, nameFault } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
 import type { CallingProcess } from '../session/session.js';
-import { attributesOf, entryFor } from './attributes.js';
+import { attributesOf, type EntryAnswer, entryFor } from './attributes.js';
 import { HandleTable } from './handles.js';
 import type { KernelCache } from './kernel-cache.js';
 import { DirectoryNode, depthOf, FileNode, type TreeNode } from './node.js';
@@ -30,6 +30,8 @@ export class View {
   /** Local files and folders by id, and those of them that lie in memory's folders by the folder's id. */
   readonly #locals = new Map<number, TreeNode>();
   readonly #localChildren = new Map<number, DirectoryNode>();
+  /** This kernel's share of each node's lookups, which are given back when it is gone. */
+  readonly #lookups = new Map<TreeNode, number>();
 
   constructor(tree: Tree, mount: number, path: string, kernel: KernelCache, isLocalPath: (path: string) => boolean) {
     this.tree = tree;
@@ -121,7 +123,9 @@ export class View {
     }
     this.#companion(parent).remove(node);
     node.parent = null;
-    if (node.lookups <= 0) this.#locals.delete(node.id);
+    if (node.lookups > 0) return;
+    this.#locals.delete(node.id);
+    this.tree.forgotten.push({ id: node.id, local: true });
   }
 
   #companion(parent: DirectoryNode): DirectoryNode {
@@ -141,9 +145,26 @@ export class View {
   }
 
   /** Counts a kernel's lookup, and answers it. */
-  found(node: TreeNode, caller: Caller) {
-    node.lookups++;
+  found(node: TreeNode, caller: Caller): EntryAnswer {
+    this.count(node);
     return entryFor(this, node, caller);
+  }
+
+  /** The same for a node that was made just now, once the other kernels were told: what changed meanwhile is in the answer. */
+  foundOnceTold(node: TreeNode, caller: Caller, told: Promise<unknown>): Promise<EntryAnswer> {
+    const { parent, name } = node;
+    // Counts at once: a node that is removed meanwhile has to stay known to whoever gets the answer.
+    this.count(node);
+    return told.then(() => {
+      const entry = entryFor(this, node, caller);
+      return node.parent === parent && node.name === name ? entry : { ...entry, entryValid: 0 };
+    });
+  }
+
+  /** Counts a lookup of this kernel. */
+  count(node: TreeNode): void {
+    node.lookups++;
+    this.#lookups.set(node, (this.#lookups.get(node) ?? 0) + 1);
   }
 
   attributes(node: TreeNode, caller: Caller) {
@@ -153,17 +174,25 @@ export class View {
   /** The kernel forgot a node `count` times; a removed one that nobody holds any more goes. */
   forget(id: number, count: number): void {
     const node = this.node(id);
-    if (!node) return;
-    node.lookups = Math.max(0, node.lookups - count);
-    if (node.lookups > 0 || node.parent || node === this.tree.root) return;
-    this.tree.nodes.delete(id);
-    this.#locals.delete(id);
-    this.tree.departed.delete(id);
-    this.tree.forgotten.push({ id, local: node.isLocal });
+    if (node) this.#giveBack(node, count);
   }
 
-  /** Leaves the tree: the mount is gone. */
+  #giveBack(node: TreeNode, count: number): void {
+    const own = this.#lookups.get(node) ?? 0;
+    const given = Math.min(own, count);
+    if (given === own) this.#lookups.delete(node);
+    else this.#lookups.set(node, own - given);
+    node.lookups -= given;
+    if (node.lookups > 0 || node.parent || node === this.tree.root) return;
+    this.tree.nodes.delete(node.id);
+    this.#locals.delete(node.id);
+    this.tree.departed.delete(node.id);
+    this.tree.forgotten.push({ id: node.id, local: node.isLocal });
+  }
+
+  /** Leaves the tree: the mount is gone, and its kernel with all that it had looked up. */
   close(): void {
     this.tree.views.delete(this);
+    for (const [node, count] of [...this.#lookups]) this.#giveBack(node, count);
   }
 }

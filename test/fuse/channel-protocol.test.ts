@@ -25,6 +25,7 @@ beforeEach(() => {
   ended = 0;
   channel = new Channel(native, ours, { uid: 0, gid: 0 }, new MemoryOperations({ a: 'text' }), {
     ready: (connection) => ready.push(connection),
+    called: () => {},
     ended: () => {
       ended++;
     },

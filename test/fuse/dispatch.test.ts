@@ -30,7 +30,7 @@ beforeEach(() => {
       const second = tail?.data.subarray(tail.start, tail.start + tail.length) ?? Buffer.alloc(0);
       sent.push(Buffer.concat([out.bytes.subarray(0, out.length), second]));
     },
-    pending: (answer) => waiting.push(answer),
+    pending: (_, answer) => waiting.push(answer),
   };
 });
 

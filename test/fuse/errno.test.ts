@@ -8,6 +8,7 @@ test.each([
   ['ENOENT', constants.errno.ENOENT],
   ['EDQUOT', constants.errno.EDQUOT],
   ['SQLITE_FULL', constants.errno.ENOSPC],
+  ['SQLITE_IOERR_SHMSIZE', constants.errno.ENOSPC],
   ['SQLITE_IOERR_WRITE', constants.errno.EIO],
   ['SQLITE_READONLY_DBMOVED', constants.errno.EROFS],
   ['SQLITE_BUSY_SNAPSHOT', constants.errno.EAGAIN],

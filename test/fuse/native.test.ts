@@ -138,6 +138,29 @@ describe('channels', () => {
     expect(results.filter((result) => result !== 0 && result !== -errno.ECANCELED)).toEqual([]);
   });
 
+  it('every notification is answered once, also when the callback of one unwatches', async () => {
+    const channel = watch(() => {});
+    const results: number[] = [];
+    let atUnwatch: number | undefined;
+    await new Promise<void>((resolve) => {
+      for (let i = 0; i < 200; i++) {
+        native.notify(channel, Buffer.from('n'), (result) => {
+          results.push(result);
+          if (results.length !== 1) return;
+          native.unwatch(channel);
+          atUnwatch = results.length;
+          resolve();
+        });
+      }
+      // All are written before the loop gets to tell of the first.
+      for (let read = 0; read < 200; ) read += readSync(theirs, Buffer.alloc(200));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+    });
+    expect(atUnwatch).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(results).toHaveLength(200);
+  });
+
   it('what cannot be polled is refused', () => {
     const file = join(mkdtempSync(join(inject('runFolder'), 'poll-')), 'file');
     writeFileSync(file, '');

@@ -36,7 +36,7 @@ export async function serve(operations: Operations): Promise<Served> {
   const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   let channel: Channel | undefined;
   const connection = await new Promise<Connection>((ready) => {
-    channel = new Channel(native, fd, owner, operations, { ready, ended: isEnded });
+    channel = new Channel(native, fd, owner, operations, { ready, ended: isEnded, called: () => {} });
   });
   if (!channel) throw new Error('no channel');
   const own = channel;

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -26,6 +26,22 @@ describe('outcomes', () => {
     expect(age / 1e6).toBeGreaterThan(86_390);
     expect(age / 1e6).toBeLessThan(86_500);
   });
+
+  it.runIf(existsSync('/dev/shm'))(
+    'added: a time that is farther away than can be kept is the farthest there is',
+    () => {
+      // Few file systems have such times; this one does.
+      x.folder = mkdtempSync('/dev/shm/mend-test-');
+      try {
+        x.lay('a.md', 'one');
+        execFileSync('touch', ['-d', '@10000000000000', join(x.folder, 'a.md')]);
+        expect(x.takeIn()).toEqual({ 'a.md': 'added' });
+        expect(x.memory.find('a.md')?.row.mtime).toBe(2 ** 56);
+      } finally {
+        rmSync(x.folder, { recursive: true });
+      }
+    },
+  );
 
   it('same: twice changes nothing the second time', () => {
     x.lay('a.md', 'one');

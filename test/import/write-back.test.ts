@@ -15,6 +15,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, test } from 'vitest';
+import { claude } from '../../src/harness/claude.js';
 import { Exchange } from './folder.js';
 
 let x: Exchange;
@@ -79,6 +80,22 @@ describe('writing', () => {
     expect(events).not.toContain('change a.md');
     expect(events).toContain('rename a.md');
     expect(x.names()).toEqual(['a.md']);
+  });
+
+  it('writes files whose names are as long as names can be, through a temporary that is never taken in', async () => {
+    const names = [`${'n'.repeat(252)}.md`, `d/${'é'.repeat(126)}.md`];
+    for (const name of names) x.save(name, 'text');
+    const events: string[] = [];
+    const watcher = watch(x.folder, (_, name) => events.push(name ?? ''));
+    await delay(20);
+    expect(x.writeBack()).toEqual({ written: 2, removed: 0, skipped: [] });
+    await delay(50);
+    watcher.close();
+    for (const name of names) expect(x.below(name)).toBe('text');
+    const temporaries = events.filter((name) => name !== 'd' && !names.includes(name));
+    expect(temporaries).not.toEqual([]);
+    for (const name of temporaries) expect(claude.isLocal(name), name).toBe(true);
+    expect(x.names()).toEqual([names[1]?.slice(0, 1), names[1], names[0]]);
   });
 
   it('leaves local files of the folder alone', () => {

@@ -88,3 +88,26 @@ test(
   }),
   70_000,
 );
+
+test(
+  'a note with several versions that replaces another keeps them all under its old name, in one session or two',
+  staged(40, async (stage) => {
+    const folder = await stage.mount();
+    const agent = await stage.agent();
+    const script = `cd "$1"; echo b >b.md; for i in 1 2 3; do echo "a $i" >a.md; done; mv a.md b.md
+        echo once >once.md; mv once.md b.md`;
+    await program(agent, script, folder);
+    expect(await stage.sh('cd "$1"; ls -A; cat b.md', folder)).toBe('b.md\nonce\n');
+    expect(await stage.contents('b.md', 'saved')).toEqual(['once\n', 'a 3\n', 'b\n']);
+    expect(await stage.kinds('a.md')).toEqual(['removed', 'saved', 'saved', 'saved']);
+    expect(await stage.contents('a.md', 'saved')).toEqual(['a 3\n', 'a 2\n', 'a 1\n']);
+    expect(await stage.contents('a.md', 'removed')).toEqual(['a 3\n']);
+    expect(new Set((await stage.log()).map(({ file }) => file))).toEqual(new Set(['a.md', 'b.md']));
+    // Each by another session: the shell of the tests writes, the agent renames.
+    await stage.sh('cd "$1"; echo c >c.md', folder);
+    await program(agent, 'cd "$1"; mv c.md b.md', folder);
+    expect(await stage.kinds('c.md')).toEqual(['removed', 'saved']);
+    expect(await stage.contents('b.md', 'saved')).toEqual(['c\n', 'once\n', 'a 3\n', 'b\n']);
+  }),
+  70_000,
+);

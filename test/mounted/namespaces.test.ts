@@ -1,56 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { currentUser, isRoot, type TestUser } from '../support/users.js';
-import { Stage, staged } from './stage.js';
-
-/** Keeps a mount namespace alive, and tells the way into it. */
-async function openNamespace(): Promise<ChildProcess> {
-  const keeper = spawn('unshare', ['--mount', 'sh', '-c', 'echo ready; exec sleep 600'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (keeper.stdout) await once(keeper.stdout, 'data');
-  return keeper;
-}
-
-/** A test user whose programs run in the namespace of a process. */
-function within(user: TestUser, namespace: number, root: TestUser): TestUser {
-  const enter = (command: readonly string[]): [string, ...string[]] => [
-    ...(['nsenter', '--mount', `--target=${namespace}`, `--wd=${user.home}`, '--'] as const),
-    ...['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', '--', ...command],
-  ];
-  const variables = (env: Record<string, string> = {}) => ({
-    HOME: user.home,
-    USER: user.name,
-    LOGNAME: user.name,
-    ...env,
-  });
-  // nsenter decides where the program starts; a shell goes on from there.
-  const inFolder = (command: readonly string[], cwd?: string): [string, ...string[]] =>
-    enter(cwd === undefined ? command : ['sh', '-c', 'cd "$0" && exec "$@"', cwd, ...command]);
-  return {
-    ...user,
-    spawn: (command, given) =>
-      root.spawn(inFolder(command, given?.cwd), { ...given, cwd: '/', env: variables(given?.env) }),
-    run: (command, given) =>
-      root.run(inFolder(command, given?.cwd), { ...given, cwd: '/', env: variables(given?.env) }),
-  };
-}
-
-/** The test on two stages of one user and store: one in the namespace of the tests, one in another. */
-function twice(seconds: number, body: (here: Stage, there: Stage) => Promise<void>): () => Promise<void> {
-  return staged(seconds, async (here) => {
-    const keeper = await openNamespace();
-    const root = currentUser();
-    try {
-      await body(here, await Stage.open(within(here.user, keeper.pid ?? 0, root)));
-    } finally {
-      keeper.kill('SIGKILL');
-      await root.remove();
-    }
-  });
-}
+import { isRoot } from '../support/users.js';
+import { until } from './stage.js';
+import { twice } from './two-namespaces.js';
 
 describe.runIf(isRoot)('two mount namespaces of one user and store (only root can make them)', () => {
   test(
@@ -163,6 +115,31 @@ describe.runIf(isRoot)('two mount namespaces of one user and store (only root ca
       expect(await here.kinds('note.md')).toEqual(['saved', 'removed', 'saved']);
     }),
     90_000,
+  );
+
+  test(
+    'what a mount takes in is seen by the other daemon from the moment the mount is up',
+    twice(80, async (here, there) => {
+      const folder = await here.mount();
+      await here.sh('echo note >"$1/note.md"', folder);
+      const agent = await here.agent();
+      // Whoever asks the daemon for anything has it catch up; the agent asks nobody but the kernel.
+      for (let round = 0; round < 5; round++) {
+        const name = join(folder, `round-${round}.md`);
+        expect(await agent.code((fs, _, path) => fs.statSync(path), name)).toBe('ENOENT');
+        await there.sh('mkdir -p "$1"; echo "taken in" >"$2"', folder, name);
+        const up = there.mount();
+        let seen: string | null = null;
+        // In the other namespace the name appears with the mount.
+        const listed = () => there.sh('grep -qF " $1 " /proc/self/mountinfo && ls "$1" || true', folder);
+        await until(async () => (await listed()).includes('note.md'), 'the mount');
+        seen = await agent.run((fs, _, path) => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : null), name);
+        expect(seen).toBe('taken in\n');
+        await up;
+        await there.mend(['unmount', '--all']);
+      }
+    }),
+    130_000,
   );
 
   test(

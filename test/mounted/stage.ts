@@ -147,13 +147,13 @@ export async function gone(pid: number): Promise<void> {
   await until(() => !listProcesses().some((entry) => entry.pid === pid && !entry.zombie), `process ${pid} to end`);
 }
 
-/** Waits, 10 s at most, for something that no notice is given of. */
-export async function until(done: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const begin = Date.now(); Date.now() - begin < 10_000; ) {
+/** Waits for something that no notice is given of; `most` milliseconds. */
+export async function until(done: () => boolean | Promise<boolean>, what: string, most = 10_000): Promise<void> {
+  for (const begin = Date.now(); Date.now() - begin < most; ) {
     if (await done()) return;
     await delay(20);
   }
-  throw new Error(`Waited 10 s for ${what}`);
+  throw new Error(`Waited ${most} ms for ${what}`);
 }
 
 /**
