@@ -74,15 +74,19 @@ export class Channel {
    * Requests that come later are the kernel's to fail.
    */
   close(): void {
-    for (const { uniqueLow, uniqueHigh } of this.#waiting) this.#refuse(uniqueLow, uniqueHigh, errno.ENOTCONN);
-    this.#shut();
+    this.#shut(true);
   }
 
-  #shut(): void {
-    this.#waiting.clear();
-    if (!this.#channel) return;
-    this.#native.unwatch(this.#channel);
+  /** @param answers whether the kernel still takes answers */
+  #shut(answers: boolean): void {
+    const channel = this.#channel;
+    if (!channel) return;
     this.#channel = undefined;
+    this.#native.unwatch(channel);
+    if (answers) {
+      for (const { uniqueLow, uniqueHigh } of this.#waiting) this.#refuse(uniqueLow, uniqueHigh, errno.ENOTCONN);
+    }
+    this.#waiting.clear();
     this.#native.closeDescriptor(this.#fd);
   }
 
@@ -120,7 +124,7 @@ export class Channel {
     } catch (error) {
       log('error', 'request not understood', { error: describeError(error) });
       // Only when its header, at least, can be read.
-      if (length >= Size.IN_HEADER)
+      if (this.#channel && length >= Size.IN_HEADER)
         this.#refuse(this.#requests.readUInt32LE(8), this.#requests.readUInt32LE(12), errno.EIO);
       // A kernel that speaks another protocol never says anything else: whoever waits for it must be told.
       if (!this.#ready) this.#end();
@@ -128,7 +132,7 @@ export class Channel {
   }
 
   #end(): void {
-    this.#shut();
+    this.#shut(false);
     this.#events.ended();
   }
 
@@ -136,12 +140,15 @@ export class Channel {
     const { out } = this.#dispatcher;
     out.begin();
     out.finish(uniqueLow, uniqueHigh, code);
-    this.#send(out);
+    this.#write(out);
   }
 
   #send(out: WireWriter, tail?: DataReply): void {
     // An answer that comes after close() must not go to whatever has this descriptor by now.
-    if (!this.#channel) return;
+    if (this.#channel) this.#write(out, tail);
+  }
+
+  #write(out: WireWriter, tail?: DataReply): void {
     const code = tail
       ? this.#native.send(this.#fd, out.bytes, out.length, tail.data, tail.start, tail.length)
       : this.#native.send(this.#fd, out.bytes, out.length);

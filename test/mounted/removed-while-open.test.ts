@@ -109,7 +109,7 @@ test(
           files.remove(found, 0);
           process.getBuiltinModule('node:fs').writeFileSync(signal ?? '', '');
           // The daemon cannot commit before this ends.
-          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
         });
       },
       NOTE,

@@ -3,6 +3,7 @@ import { procProcesses } from '../../src/daemon/processes.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { Knowledge } from '../../src/session/knowledge.js';
 import { SessionFinder } from '../../src/session/session-finder.js';
+import type { Store } from '../../src/store/store.js';
 import type { EntryAnswer } from '../../src/tree/attributes.js';
 import { leave } from '../../src/tree/leaving.js';
 import { Quota } from '../../src/tree/quota.js';
@@ -17,7 +18,7 @@ const O_RDWR = 2;
 const KEEP = 86_400;
 const S_IFREG = 0o100000;
 const caller = { pid: process.pid, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-const store = { current: openStore() };
+let store: Store;
 let tree: Tree;
 let one: View;
 let two: View;
@@ -27,8 +28,8 @@ let second: ViewOperations;
 let forgotten: () => void;
 
 beforeEach(() => {
-  const opened = openStore();
-  store.current = opened;
+  store = openStore();
+  const opened = store;
   const row = addTree(opened);
   const clock = () => opened.now;
   const services = {
@@ -56,8 +57,8 @@ beforeEach(() => {
 
 /** Rows of nodes that lie in no folder, once the background work is done. */
 function orphans(): number {
-  store.current.write(() => tree.tidy());
-  const count = store.current.db
+  store.write(() => tree.tidy());
+  const count = store.db
     .prepare<[], number>('SELECT count(*) FROM node WHERE parent IS NULL AND id NOT IN (SELECT root FROM tree)')
     .pluck();
   return count.get() ?? -1;
@@ -163,6 +164,6 @@ describe('rows of removed files', () => {
     }
     expect(orphans()).toBe(0);
     expect([...tree.root.children.keys()].sort()).toEqual(['a.md', 'b.md']);
-    expect(store.current.loadNodes(tree.id, 0)).toHaveLength(3);
+    expect(store.loadNodes(tree.id, 0)).toHaveLength(3);
   });
 });
