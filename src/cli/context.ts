@@ -1,5 +1,6 @@
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { mountAbove } from '../daemon/mount-point.js';
 import { readSettings } from '../daemon/settings.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
@@ -41,8 +42,14 @@ export function harnessEnvironment(): HarnessEnvironment {
 }
 
 /** The repository of a folder, or of the current one. */
-export function repositoryOf(folder?: string): Promise<Repository> {
-  return discoverRepository(folder === undefined ? currentFolder() : resolve(currentFolder(), folder));
+export async function repositoryOf(folder?: string): Promise<Repository> {
+  const path = folder === undefined ? currentFolder() : resolve(currentFolder(), folder);
+  if (mountAbove(path) !== undefined) {
+    throw new MendError(
+      `${printable(path)} lies in a mounted memory folder: change to the checkout, or name a project with --project`,
+    );
+  }
+  return discoverRepository(path);
 }
 
 /** @throws {MendError} when the folder was removed meanwhile. */
@@ -70,13 +77,19 @@ export function projectOf(store: Store, repository: Repository): Project {
  * The project named by `--project`, else that of a folder (default: the current one).
  * @throws {MendError} when it has none yet.
  */
-export async function knownProject(store: Store, name: string | undefined, folder?: string): Promise<Project> {
+export async function knownProject(
+  store: Store,
+  name: string | undefined,
+  folder?: string,
+  unknown?: string,
+): Promise<Project> {
   if (name !== undefined) return projectByName(store.projects, name);
   const repository = await repositoryOf(folder);
   const project = findProject(store.projects, repository, store.machine);
   if (project) return project;
   throw new MendError(
-    `there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`,
+    unknown ??
+      `there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`,
   );
 }
 

@@ -24,6 +24,7 @@ import {
 import { Mounter } from './mounter.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
+import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
@@ -197,6 +198,7 @@ export class Daemon {
     this.#server.close();
     this.#peers.close();
     await this.#thread.stop();
+    removeRehearsals(this.#store.folder, runtimeFiles(this.#store.folder).owner);
     this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
     this.#store.close();
     log('info', 'daemon ended');

@@ -38,12 +38,8 @@ export async function rehearse(
   limits: Limits,
   isBusy: () => boolean,
 ): Promise<void> {
-  const runs = join(folder, 'run');
-  const prefix = `rehearsal-${owner}-`;
-  // A daemon that was killed in its rehearsal left this behind.
-  for (const name of readdirSync(runs))
-    if (name.startsWith(prefix)) rmSync(join(runs, name), { recursive: true, force: true });
-  const place = mkdtempSync(join(runs, prefix));
+  removeRehearsals(folder, owner);
+  const place = mkdtempSync(join(folder, 'run', prefixOf(owner)));
   const store = new Store(place, { create: true, owner: 'rehearsal', machine: () => machine });
   try {
     const stage = new Stage(store, services, limits);
@@ -57,6 +53,18 @@ export async function rehearse(
     store.close();
     rmSync(place, { recursive: true, force: true });
   }
+}
+
+/** Removes what a rehearsal that did not end left behind. */
+export function removeRehearsals(folder: string, owner: string): void {
+  const runs = join(folder, 'run');
+  for (const name of readdirSync(runs)) {
+    if (name.startsWith(prefixOf(owner))) rmSync(join(runs, name), { recursive: true, force: true });
+  }
+}
+
+function prefixOf(owner: string): string {
+  return `rehearsal-${owner}-`;
 }
 
 /** A mount without a kernel: requests are made here, and answers go nowhere. */

@@ -27,8 +27,8 @@ const wholeNumber =
 
 const harnessList: Rule = (value, key) => {
   const names = memoryHarnesses.map((harness) => harness.name);
-  const good = Array.isArray(value) && value.every((name) => names.includes(String(name)));
-  return good ? undefined : `"${key}" must be a list of ${names.join(', ')}`;
+  const good = Array.isArray(value) && value.length > 0 && value.every((name) => names.includes(String(name)));
+  return good ? undefined : `"${key}" must be a list such as [${names[0]}], of ${names.join(', ')}`;
 };
 
 /** The schema: every key there is, with what its value must be. */

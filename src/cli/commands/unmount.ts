@@ -11,6 +11,8 @@ import { currentFolder, harnessEnvironment, knownProject, ownStoreFolder, withSt
 import { ExitStatus } from '../exit-status.js';
 import { complain, printLine, quoted } from '../output.js';
 
+const NOT_MOUNTED = 'nothing is mounted for this project here: "mend status" shows what is';
+
 interface UnmountOptions {
   readonly project?: string;
   readonly harness?: string;
@@ -52,7 +54,7 @@ async function unmount(folder: string | undefined, options: UnmountOptions): Pro
 
 /** Nothing to do is what `--all` wants; who means one mount is told that there is none. */
 function nothing({ all }: UnmountOptions): ExitStatus {
-  if (!all) throw new MendError('nothing is mounted for this project here: "mend status" shows what is');
+  if (!all) throw new MendError(NOT_MOUNTED);
   printLine('nothing is mounted');
   return ExitStatus.done;
 }
@@ -66,7 +68,7 @@ async function chosenPaths(folder: string | undefined, options: UnmountOptions):
   const mount = named === undefined ? undefined : mountAbove(named);
   if (mount !== undefined) return [mount];
   return withStore(false, async (store) => {
-    const project = await knownProject(store, options.project, named);
+    const project = await knownProject(store, options.project, named, NOT_MOUNTED);
     const env = harnessEnvironment();
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
     return checkouts.flatMap((root) => harnesses.map((harness) => harness.memoryFolder(root, env)));
