@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -103,24 +102,6 @@ static napi_value close_descriptor(napi_env env, napi_callback_info info) {
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &fd));
   return number(env, close(fd) < 0 ? -errno : 0);
-}
-
-/* bindTo(processor) -> 0 or -errno. Has the calling thread run there only, or, for -1, wherever its process may. */
-static napi_value bind_to(napi_env env, napi_callback_info info) {
-  napi_value argv[1];
-  size_t argc = 1;
-  int32_t cpu;
-  cpu_set_t set;
-  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
-  CHECK(env, napi_get_value_int32(env, argv[0], &cpu));
-  if (cpu >= CPU_SETSIZE) return number(env, -EINVAL);
-  if (cpu >= 0) {
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-  } else if (sched_getaffinity(getpid(), sizeof set, &set) < 0) { /* the main thread, which is never bound */
-    return number(env, -errno);
-  }
-  return number(env, sched_setaffinity(0, sizeof set, &set) < 0 ? -errno : 0);
 }
 
 /* lockFile(descriptor) -> 0, or -EWOULDBLOCK while another open file description holds the lock (flock(2)). */
@@ -446,7 +427,7 @@ NAPI_MODULE_INIT() {
     const char *name;
     napi_callback call;
   } methods[] = {
-      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file}, {"bindTo", bind_to},
+      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
       {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
   };
   for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {

@@ -72,12 +72,6 @@ export const procProcesses: Processes = {
     }
   },
 
-  processor(thread: number): number | undefined {
-    if (status(thread)?.memory !== 'there') return undefined;
-    const fields = stat(`/proc/${thread}/stat`);
-    return fields && Number(fields[36]);
-  },
-
   holds(pid: number, path: string): boolean {
     if (status(pid)?.memory === 'being replaced') return false;
     try {

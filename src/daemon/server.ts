@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { Channel } from '../fuse/channel.js';
 import { loadNative } from '../fuse/native.js';
-import { Placement } from '../fuse/placement.js';
 import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
 import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
@@ -47,7 +46,6 @@ class Server {
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
   readonly #timer: NodeJS.Timeout;
-  readonly #placement = new Placement(loadNative(), (thread) => procProcesses.processor(thread));
   #peers = 0;
   readonly #telling = new Map<number, () => void>();
   #lastTelling = 0;
@@ -140,9 +138,8 @@ class Server {
           resolve({ protocol: connection.protocol, resend: connection.resend });
         },
         ended,
-        called: (thread) => {
+        called: () => {
           this.#called = true;
-          this.#placement.served(thread);
         },
       });
       cache.channel = channel;
@@ -196,7 +193,6 @@ class Server {
 
   #tick(): void {
     attempt('background work failed', () => {
-      this.#placement.rest();
       this.#store.catchUp();
       this.#tickTrees();
       this.#store

@@ -18,8 +18,8 @@ const REPLY_BUFFER_SIZE = 128 * 1024;
 
 /** What a mount's owner is told. */
 export interface ChannelEvents {
-  /** A thread made a request that was served; 0 when the kernel does not say which. */
-  called(thread: number): void;
+  /** A request was served. */
+  called(): void;
   ready(connection: Connection): void;
   /** The kernel ended the connection: unmounted or aborted. Nothing is served after this. */
   ended(): void;
@@ -118,8 +118,7 @@ export class Channel {
         this.#events.ready(connection);
       } else {
         dispatch(this.#dispatcher, request);
-        // A caller that closes a file may be in the middle of execve(2), and must not be looked at.
-        if (request.body.op !== 'flush') this.#events.called(request.caller.pid);
+        this.#events.called();
       }
     } catch (error) {
       log('error', 'request not understood', { error: describeError(error) });

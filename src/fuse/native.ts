@@ -10,7 +10,6 @@ export interface Native {
   receiveDescriptor(socket: number): number;
   closeDescriptor(fd: number): number;
   lockFile(fd: number): number;
-  bindTo(processor: number): number;
   receive(fd: number, buffer: Buffer): number;
   send(fd: number, head: Buffer, headLength: number, tail?: Buffer, tailOffset?: number, tailLength?: number): number;
   watch(fd: number, onReadable: (status: number) => void): NativeChannel | number;

@@ -27,8 +27,6 @@ export interface Processes {
   /** The resolved path of the program that a process runs. */
   executable(pid: number): string | undefined;
   end(thread: number): ProcessEnd | undefined;
-  /** The processor that a thread ran on last. */
-  processor(thread: number): number | undefined;
   /** True when the process has a descriptor open that leads to this path. */
   holds(pid: number, path: string): boolean;
 }
