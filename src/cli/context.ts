@@ -1,6 +1,9 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
+import { connectControl } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
+import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
 import { readSettings } from '../daemon/settings.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
@@ -129,4 +132,21 @@ export function displayName(harness: string, path: string): string {
 /** The tree of a harness in a project. */
 export function treeOf(store: Store, project: Project, harness: string): TreeRow | undefined {
   return store.trees.find(project.id, harness);
+}
+
+/** Row id of the session that a command's changes are made by. */
+export function commandSession(store: Store, name: string): number {
+  return store.sessionRow({ key: `command/${process.pid}/${store.now}`, name });
+}
+
+/** The daemons that serve this person's store now, by the name that owns their drafts. */
+export async function servingDaemons(): Promise<string[]> {
+  const files = runtimeFiles(ownStoreFolder());
+  const serving: string[] = [];
+  for (const owner of existsSync(files.folder) ? knownOwners(files) : []) {
+    const client = await connectControl(files.folder, `${owner}.sock`);
+    if (client) serving.push(owner);
+    client?.close();
+  }
+  return serving;
 }

@@ -1,3 +1,4 @@
+import { styleText } from 'node:util';
 import { printable } from '../project/printable.js';
 
 /** Prints one JSON document. */
@@ -69,4 +70,30 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 /** Time in ISO 8601 with milliseconds, for scripts. */
 export function isoTime(micros: number): string {
   return new Date(micros / 1000).toISOString();
+}
+
+/** Prints memory: to a terminal with what it would obey made visible, else as the bytes are. */
+export async function printContent(bytes: Buffer): Promise<void> {
+  const shown = process.stdout.isTTY ? visible(bytes.toString().replaceAll('\r\n', '\n')) : bytes;
+  await new Promise<void>((resolve, reject) =>
+    process.stdout.write(shown, (error) => (error ? reject(error) : resolve())),
+  );
+}
+
+/** Text with nothing in it that a terminal would obey but ends of lines and tabs: `^[` in the place of an escape. */
+export function visible(text: string): string {
+  return text.replace(DRIVING, (c) => {
+    const code = c.charCodeAt(0);
+    if (code < 0x20) return `^${String.fromCharCode(code + 0x40)}`;
+    if (code === 0x7f) return '^?';
+    return `<U+${code.toString(16).toUpperCase().padStart(4, '0')}>`;
+  });
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
+const DRIVING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+
+/** Colours a text on a terminal that has colours, and never with NO_COLOR. */
+export function coloured(format: 'bold' | 'red' | 'green' | 'cyan' | 'yellow', text: string): string {
+  return process.stdout.isTTY && process.stdout.hasColors() ? styleText(format, text) : text;
 }

@@ -12,7 +12,8 @@ export function recoverDrafts(store: Store, isAlive: (owner: string) => boolean)
     for (const draft of store.drafts.ofOwner(owner)) {
       store.write(() => {
         const start = draft.first ?? draft.base;
-        const bytes = store.drafts.replay(draft.id, start === null ? Buffer.alloc(0) : store.content(start));
+        const first = start === null ? undefined : store.contentIfKept(start);
+        const bytes = store.drafts.replay(draft.id, first ?? Buffer.alloc(0));
         const content = store.putContent(bytes);
         const { tree, session } = draft;
         store.addVersion({

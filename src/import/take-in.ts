@@ -58,24 +58,26 @@ function takeInFile(
   const { path, bytes, mtime } = file;
   const base = store.bases.get(store.machine, folder, tree.id, path);
   const head = memory.find(path);
-  const sent = store.putContent(bytes);
-  const settle = (outcome: Outcome, stored: number): Outcome => {
+  const settle = (outcome: Outcome, sent: number, stored: number): Outcome => {
     store.bases.put(store.machine, folder, tree.id, { path, sent, stored });
     return outcome;
   };
-  if (head?.content === sent) return settle('same', sent);
-  if (base?.sent === sent) return head ? 'kept' : 'not added';
+  // Nothing is stored before it is known to be news: what was purged stays away.
+  const known = store.contents.idOf(bytes);
+  if (head && head.content === known) return settle('same', known, known);
+  if (base && base.sent === known) return head ? 'kept' : 'not added';
   const { files, bytes: used } = store.trees.usage(tree.project);
   if (!head && files >= limits.files) return { reason: `is over the limit of ${limits.files} files` };
   if (used + bytes.length - (head?.row.size ?? 0) > limits.bytes)
     return { reason: `is over the limit of ${limits.bytes} bytes` };
-  if (!head) return settle('added', memory.put(path, bytes, { kind: 'imported', session: 0, mtime }));
+  const sent = store.putContent(bytes);
+  if (!head) return settle('added', sent, memory.put(path, bytes, { kind: 'imported', session: 0, mtime }));
   if (base?.stored === head.content)
-    return settle('updated', memory.put(path, bytes, { kind: 'imported', session: 0 }));
+    return settle('updated', sent, memory.put(path, bytes, { kind: 'imported', session: 0 }));
   if (mtime > head.row.mtime) {
     store.addVersion({ tree: tree.id, path, content: head.content, kind: 'conflict', session: 0 });
-    return settle('conflict', memory.put(path, bytes, { kind: 'imported', session: 0 }));
+    return settle('conflict', sent, memory.put(path, bytes, { kind: 'imported', session: 0 }));
   }
   store.addVersion({ tree: tree.id, path, content: sent, kind: 'conflict', session: 0 });
-  return settle('conflict', head.content);
+  return settle('conflict', sent, head.content);
 }

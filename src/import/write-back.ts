@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   chmodSync,
   lstatSync,
@@ -12,6 +13,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../errors.js';
+import type { Digest } from '../store/content-table.js';
+import type { ImportBase } from '../store/import-bases.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
@@ -60,18 +63,32 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   for (const [path, base] of bases) {
     if (kept.has(path)) continue;
     attempt(path, () => {
-      const file = `${folder}/${path}`;
-      const there = reach(folder, path, false) === 'reached' ? lstatSync(file, { throwIfNoEntry: false }) : undefined;
-      if (there && !holds(file, there, store.content(base.sent))) return undefined;
-      if (there) {
-        unlinkSync(file);
-        removed++;
-      }
-      store.write(() => store.bases.delete(store.machine, folder, tree.id, path));
+      const outcome = removeUnchanged(store, tree, folder, base);
+      if (outcome === 'removed') removed++;
       return undefined;
     });
   }
   return { written, removed, skipped };
+}
+
+/**
+ * Removes the plain file of a note that is not in memory any more, unless something else changed it since the last
+ * exchange; then it stays, for the next mount to take in.
+ * @param base the last exchange, which is forgotten when there is no file left
+ */
+export function removeUnchanged(
+  store: Store,
+  tree: TreeRow,
+  folder: string,
+  base: ImportBase,
+): 'removed' | 'changed' | 'missing' {
+  const file = `${folder}/${base.path}`;
+  const reached = reach(folder, base.path, false) === 'reached';
+  const there = reached ? lstatSync(file, { throwIfNoEntry: false }) : undefined;
+  if (there && !holds(file, there, store.contents.digest(base.sent))) return 'changed';
+  if (there) unlinkSync(file);
+  store.write(() => store.bases.delete(store.machine, folder, tree.id, base.path));
+  return there ? 'removed' : 'missing';
 }
 
 /**
@@ -90,8 +107,9 @@ function reach(folder: string, path: string, make: boolean): 'reached' | 'missin
   return 'reached';
 }
 
-function holds(file: string, stat: Stats, bytes: Buffer): boolean {
-  return stat.isFile() && stat.size === bytes.length && readFileSync(file).equals(bytes);
+function holds(file: string, stat: Stats, digest: Digest | undefined): boolean {
+  if (!digest || !stat.isFile() || stat.size !== digest.size) return false;
+  return hash('sha256', readFileSync(file), 'buffer').equals(digest.sha256);
 }
 
 /**
@@ -101,18 +119,17 @@ function holds(file: string, stat: Stats, bytes: Buffer): boolean {
 function writeHead(store: Store, folder: string, head: MemoryFile, sent: number | undefined): boolean | string {
   if (reach(folder, head.path, true) === 'blocked') return 'lies in a folder that is a link or a file on this machine';
   const file = `${folder}/${head.path}`;
-  const bytes = store.content(head.content);
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile()) return 'is not a regular file on this machine';
-  if (there && holds(file, there, bytes)) return false;
-  if (there && (sent === undefined || !holds(file, there, store.content(sent)))) {
+  if (there && holds(file, there, store.contents.digest(head.content))) return false;
+  if (there && (sent === undefined || !holds(file, there, store.contents.digest(sent)))) {
     return 'was changed on this machine meanwhile; the next mount takes it in';
   }
   const time = head.row.mtime / 1e6;
   // Not made from the file's name, which may be as long as a name can be; every harness takes it for left behind.
   const temporary = join(dirname(file), `.mend.tmp.${process.pid}.${Date.now().toString(16)}`);
   try {
-    writeFileSync(temporary, bytes, { mode: 0o600, flag: 'wx' });
+    writeFileSync(temporary, store.content(head.content), { mode: 0o600, flag: 'wx' });
     if (there) chmodSync(temporary, there.mode & 0o7777);
     utimesSync(temporary, time, time);
     renameSync(temporary, file);

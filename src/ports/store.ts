@@ -27,6 +27,16 @@ export interface NewVersion {
   readonly kind: VersionKind;
   /** Row id of the session, 0 when none. */
   readonly session: number;
+  /** Of a version of kind `merged`. */
+  readonly merge?: Merge | undefined;
+}
+
+/** What a merged version came from: content ids. */
+export interface Merge {
+  /** What the session's text was merged against; null when there was nothing. */
+  readonly base: number | null;
+  /** What the session wrote. */
+  readonly written: number;
 }
 
 export interface DraftRow {
@@ -62,6 +72,8 @@ export interface TreeStore {
 
   /** The bytes of a content; not to be changed. */
   content(id: number): Buffer;
+  /** The same, undefined when they were purged or are not needed by anybody any more. */
+  contentIfKept(id: number): Buffer | undefined;
   /** Stores bytes once; the same bytes give the same id. */
   putContent(bytes: Buffer): number;
 
@@ -82,9 +94,9 @@ export interface TreeStore {
   recordChange(tree: number, node: number): void;
 
   /** Gives a file, in its place, the head that `row` names, with an entry in the history of `path`; tells the feed. */
-  saveHead(row: NodeRow, path: string, kind: VersionKind, session: number): void;
+  saveHead(row: NodeRow, path: string, kind: VersionKind, session: number, merge?: Merge): void;
   /** The same for a row that is stored already. */
-  recordHead(row: NodeRow, path: string, kind: VersionKind, session: number): void;
+  recordHead(row: NodeRow, path: string, kind: VersionKind, session: number, merge?: Merge): void;
   /** Takes a file out of the tree: its head becomes a `removed` version of `path`; tells the feed. */
   removeHead(row: NodeRow, path: string, session: number): void;
   addVersion(version: NewVersion): void;

@@ -14,6 +14,7 @@ export class DraftTable {
   readonly #deleteWrites;
   readonly #owners;
   readonly #byOwner;
+  readonly #ofFile;
   readonly #writes;
 
   /** @param owner names the daemon that serves the drafts made through this connection */
@@ -29,6 +30,9 @@ export class DraftTable {
     this.#owners = db.prepare<[], string>('SELECT DISTINCT owner FROM draft').pluck();
     this.#byOwner = db.prepare<[string], DraftRow>(
       'SELECT id, tree, node, path, session, base, first FROM draft WHERE owner = ? ORDER BY id',
+    );
+    this.#ofFile = db.prepare<[number, string, number], DraftRow & { owner: string }>(
+      'SELECT id, owner, tree, node, path, session, base, first FROM draft WHERE tree = ? AND (path = ? OR node = ?)',
     );
     this.#writes = db.prepare<[number, number], { position: number; bytes: Buffer | null }>(
       'SELECT position, bytes FROM draft_write WHERE id >= ? AND id < ? ORDER BY id',
@@ -60,6 +64,11 @@ export class DraftTable {
 
   owners(): string[] {
     return this.#owners.all();
+  }
+
+  /** Drafts of a path of a tree, or of a node, with the daemon that each is served by. */
+  ofFile(tree: number, path: string, node: number): (DraftRow & { readonly owner: string })[] {
+    return this.#ofFile.all(tree, path, node);
   }
 
   ofOwner(owner: string): DraftRow[] {

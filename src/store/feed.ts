@@ -7,8 +7,12 @@ const KEPT = 10_000;
 export interface Change {
   readonly seq: number;
   readonly tree: number;
+  /** `PURGED`, which is no node, when contents were purged. */
   readonly node: number;
 }
+
+/** In the place of a node: contents were purged, and nobody is to keep them in memory. */
+export const PURGED = 0;
 
 /** The change feed: what everybody who commits appends to, and what every daemon follows. */
 export class Feed {

@@ -15,6 +15,7 @@ export class ImportBases {
   readonly #get;
   readonly #put;
   readonly #delete;
+  readonly #ofPath;
 
   constructor(db: Database.Database) {
     this.#all = db.prepare<[number, string, number], ImportBase>(
@@ -27,11 +28,19 @@ export class ImportBases {
       `INSERT INTO import_base (machine, folder, tree, path, sent, stored) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (machine, folder, tree, path) DO UPDATE SET sent = excluded.sent, stored = excluded.stored`,
     );
+    this.#ofPath = db.prepare<[number, number, string], ImportBase & { folder: string }>(
+      'SELECT folder, path, sent, stored FROM import_base WHERE machine = ? AND tree = ? AND path = ? ORDER BY folder',
+    );
     this.#delete = db.prepare('DELETE FROM import_base WHERE machine = ? AND folder = ? AND tree = ? AND path = ?');
   }
 
   of(machine: number, folder: string, tree: number): Map<string, ImportBase> {
     return new Map(this.#all.all(machine, folder, tree).map((row) => [row.path, row]));
+  }
+
+  /** The last exchange of one file with each folder of a machine. */
+  ofPath(machine: number, tree: number, path: string): (ImportBase & { readonly folder: string })[] {
+    return this.#ofPath.all(machine, tree, path);
   }
 
   get(machine: number, folder: string, tree: number, path: string): ImportBase | undefined {

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type Database from 'better-sqlite3';
 import { MendError } from '../errors.js';
@@ -51,11 +51,28 @@ export function migrate(db: Database.Database, file: string): void {
   const all = migrations();
   const newest = Math.max(...all.map((m) => m.version));
   if (schemaVersion(db) === newest) return;
-  if (schemaVersion(db) > 0) db.prepare('VACUUM INTO ?').run(`${file}.schema-${schemaVersion(db)}.backup`);
+  if (schemaVersion(db) > 0) backUp(db, file);
   db.transaction(() => {
     const from = schemaVersion(db);
     for (const { version, sql } of all) if (version > from) db.exec(sql);
     db.pragma(`application_id = ${APPLICATION_ID}`);
     db.pragma(`user_version = ${newest}`);
   }).immediate();
+}
+
+/** Name of the backup of a store that was of an older schema, as a pattern for names in the store's folder. */
+export const BACKUP_NAME = /^store\.db\.schema-\d+\.backup(\.\d+)?$/;
+
+/** Through a name of this process's own: several may be about to migrate the same store. */
+function backUp(db: Database.Database, file: string): void {
+  const backup = `${file}.schema-${schemaVersion(db)}.backup`;
+  const fresh = `${backup}.${process.pid}`;
+  try {
+    rmSync(fresh, { force: true });
+    db.prepare('VACUUM INTO ?').run(fresh);
+    chmodSync(fresh, 0o600);
+    renameSync(fresh, backup);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
 }

@@ -4,6 +4,7 @@ import { describeError, log } from '../log.js';
 import type { Clock } from '../ports/clock.js';
 import {
   type DraftRow,
+  type Merge,
   type NewVersion,
   type NodeRow,
   Outdated,
@@ -12,7 +13,7 @@ import {
 } from '../ports/store.js';
 import { ContentTable } from './content-table.js';
 import { DraftTable } from './draft-table.js';
-import { type Change, Feed } from './feed.js';
+import { type Change, Feed, PURGED } from './feed.js';
 import { Flusher } from './flusher.js';
 import { Ids } from './ids.js';
 import { ImportBases } from './import-bases.js';
@@ -128,7 +129,10 @@ export class Store implements TreeStore {
 
   /** True when an open tree changed. */
   #catchUp(): boolean {
-    return this.feed.last() !== this.feed.seen && this.follow(this.feed.news()) === true;
+    if (this.feed.last() === this.feed.seen) return false;
+    const changes = this.feed.news();
+    if (!changes || changes.some(({ node }) => node === PURGED)) this.contents.forget();
+    return this.follow(changes) === true;
   }
 
   newId(): number {
@@ -137,6 +141,10 @@ export class Store implements TreeStore {
 
   content(id: number): Buffer {
     return this.contents.get(id);
+  }
+
+  contentIfKept(id: number): Buffer | undefined {
+    return this.contents.find(id);
   }
 
   putContent(bytes: Buffer): number {
@@ -180,13 +188,13 @@ export class Store implements TreeStore {
     this.feed.append(tree, node);
   }
 
-  saveHead(row: NodeRow, path: string, kind: VersionKind, session: number): void {
+  saveHead(row: NodeRow, path: string, kind: VersionKind, session: number, merge?: Merge): void {
     this.nodes.update(row);
-    this.recordHead(row, path, kind, session);
+    this.recordHead(row, path, kind, session, merge);
   }
 
-  recordHead(row: NodeRow, path: string, kind: VersionKind, session: number): void {
-    if (row.content !== null) this.addVersion({ tree: row.tree, path, content: row.content, kind, session });
+  recordHead(row: NodeRow, path: string, kind: VersionKind, session: number, merge?: Merge): void {
+    if (row.content !== null) this.addVersion({ tree: row.tree, path, content: row.content, kind, session, merge });
     this.recordChange(row.tree, row.id);
   }
 

@@ -16,9 +16,19 @@ export interface VersionRow {
   readonly machine: string | null;
   readonly bytes: number;
   readonly sha256: Buffer;
+  /** Of a merged version, content ids: what was merged against (null when nothing was), and what the session wrote. */
+  readonly base: number | null;
+  readonly written: number | null;
 }
 
-const SELECT = `SELECT v.path, v.number, v.content, v.kind, v.at, s.name AS session, m.name AS machine, c.size AS bytes, c.sha256
+interface VersionColumns extends Omit<NewVersion, 'merge'> {
+  readonly at: number;
+  readonly machine: number;
+  readonly base: number | null;
+  readonly written: number | null;
+}
+
+const SELECT = `SELECT v.path, v.number, v.content, v.kind, v.at, s.name AS session, m.name AS machine, c.size AS bytes, c.sha256, v.base, v.written
   FROM version v JOIN content c ON c.id = v.content
   LEFT JOIN session s ON s.id = v.session LEFT JOIN machine m ON m.id = v.machine`;
 
@@ -39,10 +49,10 @@ export class VersionTable {
       .prepare<[number, string], number>('SELECT max(number) FROM version WHERE tree = ? AND path = ?')
       .pluck();
     this.#insert = db
-      .prepare<[NewVersion & { at: number; machine: number }], number>(
-        `INSERT INTO version (tree, path, number, content, kind, at, session, machine)
+      .prepare<[VersionColumns], number>(
+        `INSERT INTO version (tree, path, number, content, kind, at, session, machine, base, written)
        VALUES (@tree, @path, (SELECT coalesce(max(number), 0) + 1 FROM version WHERE tree = @tree AND path = @path),
-         @content, @kind, @at, @session, @machine) RETURNING number`,
+         @content, @kind, @at, @session, @machine, @base, @written) RETURNING number`,
       )
       .pluck();
     this.#prune = db.prepare(
@@ -67,8 +77,9 @@ export class VersionTable {
   }
 
   add(version: NewVersion, machine: number, at: number): void {
-    const { tree, path } = version;
-    const number = this.#insert.get({ ...version, at, machine }) ?? 0;
+    const { tree, path, content, kind, session, merge } = version;
+    const { base = null, written = null } = merge ?? {};
+    const number = this.#insert.get({ tree, path, content, kind, at, session, machine, base, written }) ?? 0;
     if (number > VERSIONS_KEPT + 1) this.#prune.run(tree, path, tree, path);
   }
 

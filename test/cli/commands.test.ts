@@ -126,7 +126,7 @@ describe('with files of several kinds', () => {
     [['show', 'plain.md', '--version', '3'], 1, /plain\.md has no version 3/],
     [['show', 'plain.md', '--version', '0'], 2, /0 is not the number of a version/],
     [['show', 'plain.md', '--version', '1.0'], 2, /is not the number of a version/],
-    [['show', 'nosuch.md', '--version', '1'], 1, /nosuch\.md has no version 1/],
+    [['show', 'nosuch.md', '--version', '1'], 1, /has no memory file nosuch\.md/],
     [['log', 'nosuch.md'], 1, /has no versions of nosuch\.md/],
     [['rm', 'nosuch.md'], 1, /has no memory file nosuch\.md/],
     [['list', '--project', 'nosuch'], 1, /no project "nosuch": "mend project list" shows the names/],

@@ -24,6 +24,9 @@ const commands = [
   ['memory', 'show'],
   ['memory', 'rm'],
   ['memory', 'log'],
+  ['memory', 'diff'],
+  ['memory', 'restore'],
+  ['memory', 'purge'],
   ['project'],
   ['project', 'list'],
 ];
@@ -112,9 +115,10 @@ describe('a name that cannot be a file of memory', () => {
     ['too deep', Array(17).fill('a').join('/')],
     ['.. behind the name of a harness', 'claude:../x'],
   ];
-  for (const command of ['show', 'rm', 'log']) {
+  for (const command of ['show', 'rm', 'log', 'diff', 'restore', 'purge']) {
     test.each(names)(`memory ${command}: %s`, async (_, name) => {
-      const result = await person.mend(['memory', command, '--', name]);
+      const options = command === 'restore' ? ['--version', '1'] : [];
+      const result = await person.mend(['memory', command, ...options, '--', name]);
       expectRefusal(result, 2, /cannot be a memory file/);
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
       expect(result.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
@@ -129,6 +133,9 @@ test('before anything is mounted', async () => {
     ['memory', 'show', 'a.md'],
     ['memory', 'rm', 'a.md'],
     ['memory', 'log'],
+    ['memory', 'diff', 'a.md'],
+    ['memory', 'restore', 'a.md', '--version', '1'],
+    ['memory', 'purge', 'a.md', '--confirm', 'a.md'],
     ['mount', '--all'],
     ['memory', '--project', 'x'],
   ]) {

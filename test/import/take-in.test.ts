@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeEach, describe, expect, inject, it, test } from 'vitest';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
+import { purge } from '../../src/store/purge.js';
 import { programFolder } from '../support/program.js';
 import { isRoot, throwAwayUser } from '../support/users.js';
 import { Exchange } from './folder.js';
@@ -86,6 +87,28 @@ describe('outcomes', () => {
     x.remove('a.md');
     expect(x.takeIn()).toEqual({ 'a.md': 'not added' });
     expect(x.head('a.md')).toBe(undefined);
+  });
+
+  it('not added: purged, unchanged in the folder; nothing of it is stored', () => {
+    x.lay('a.md', 'one');
+    x.takeIn();
+    purge(x.store, { tree: x.tree, path: 'a.md' }, () => false);
+    expect(x.takeIn()).toEqual({ 'a.md': 'not added' });
+    expect(x.head('a.md')).toBe(undefined);
+    expect(x.store.db.prepare('SELECT count(*) FROM content').pluck().get()).toBe(0);
+    x.lay('a.md', 'changed');
+    expect(x.takeIn()).toEqual({ 'a.md': 'added' });
+    expect(x.history('a.md')).toEqual(['imported: changed']);
+  });
+
+  it('kept: the folder has what was purged, and the store something newer', () => {
+    x.lay('a.md', 'one');
+    x.takeIn();
+    x.save('a.md', 'two');
+    purge(x.store, { tree: x.tree, path: 'a.md', version: 1 }, () => false);
+    expect(x.takeIn()).toEqual({ 'a.md': 'kept' });
+    expect(x.history('a.md')).toEqual(['saved: two']);
+    expect(x.store.db.prepare('SELECT count(*) FROM content').pluck().get()).toBe(1);
   });
 
   it('added: removed from the store, but changed in the folder since', () => {

@@ -16,6 +16,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import { claude } from '../../src/harness/claude.js';
+import { purge } from '../../src/store/purge.js';
 import { Exchange } from './folder.js';
 
 let x: Exchange;
@@ -127,6 +128,27 @@ describe('removing', () => {
     expect(x.names()).toEqual(['d']);
     expect(x.takeIn()).toEqual({});
     expect(x.writeBack()).toEqual(nothing);
+  });
+
+  it('removes what was purged, and replaces what a purged version left', () => {
+    x.lay('a.md', 'one');
+    x.lay('b.md', 'one of b');
+    x.takeIn();
+    x.save('b.md', 'two of b');
+    purge(x.store, { tree: x.tree, path: 'a.md' }, () => false);
+    purge(x.store, { tree: x.tree, path: 'b.md', version: 1 }, () => false);
+    expect(x.writeBack()).toEqual({ written: 1, removed: 1, skipped: [] });
+    expect(x.names()).toEqual(['b.md']);
+    expect(x.below('b.md')).toBe('two of b');
+  });
+
+  it('keeps what was purged and changed meanwhile', () => {
+    x.lay('a.md', 'one');
+    x.takeIn();
+    purge(x.store, { tree: x.tree, path: 'a.md' }, () => false);
+    x.lay('a.md', 'two');
+    expect(x.writeBack()).toEqual({ written: 0, removed: 0, skipped: [] });
+    expect(x.below('a.md')).toBe('two');
   });
 
   it('keeps what something else changed meanwhile, which the next time is added again', () => {

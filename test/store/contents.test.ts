@@ -43,6 +43,7 @@ describe('contents', () => {
 
   it('that are not there are an error that names no bytes', () => {
     expect(() => store.content(999_999)).toThrow(MendError);
+    expect(store.contentIfKept(999_999)).toBe(undefined);
   });
 });
 
@@ -87,6 +88,21 @@ describe('the sweep', () => {
         }),
     ],
     ['a version', (content) => store.addVersion({ tree: tree.id, path: 'a', content, kind: 'conflict', session: 0 })],
+    [
+      'what a version was merged against',
+      (base) => {
+        const [content, written] = [put('merged'), put('written')];
+        const merge = { base, written };
+        store.addVersion({ tree: tree.id, path: 'a', content, kind: 'merged', session: 0, merge });
+      },
+    ],
+    [
+      'what a session wrote before it was merged',
+      (written) => {
+        const merge = { base: null, written };
+        store.addVersion({ tree: tree.id, path: 'a', content: put('merged'), kind: 'merged', session: 0, merge });
+      },
+    ],
     [
       'the base of a draft',
       (base) =>

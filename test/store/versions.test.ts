@@ -63,6 +63,28 @@ test('a version tells who made it, where, when, and what', () => {
   expect(store.versions.of(tree.id, 'x.md')[0]?.session).toBe(null);
 });
 
+test('a merged version tells what it came from, and no other kind does', () => {
+  store.write(() => {
+    const [base, written, content] = ['base', 'written', 'merged'].map((text) => store.putContent(Buffer.from(text)));
+    if (base === undefined || written === undefined || content === undefined) throw new Error('not stored');
+    const times = { mtime: 1, atime: 1, ctime: 1, shown: 1 };
+    const row = { id: store.newId(), tree: tree.id, mount: 0, parent: tree.root, name: 'x.md', size: 6, ...times };
+    store.insertNode({ ...row, kind: 'file', content: null });
+    store.saveHead({ ...row, kind: 'file', content: written }, 'x.md', 'saved', 0);
+    store.saveHead({ ...row, kind: 'file', content }, 'x.md', 'merged', 0, { base, written });
+    store.recordHead({ ...row, kind: 'file', content }, 'y.md', 'merged', 0, { base: null, written });
+  });
+  const sides = (path: string): (string | null)[][] =>
+    store.versions
+      .of(tree.id, path)
+      .map(({ base, written }) => [base, written].map((id) => (id === null ? null : store.content(id).toString())));
+  expect(sides('x.md')).toEqual([
+    ['base', 'written'],
+    [null, null],
+  ]);
+  expect(sides('y.md')).toEqual([[null, 'written']]);
+});
+
 test('a history that moves goes on after what is there', () => {
   for (const text of ['a', 'b']) add('from.md', text);
   for (const text of ['x', 'y', 'z']) add('to.md', text);

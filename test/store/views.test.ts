@@ -44,7 +44,7 @@ beforeEach(() => {
     for (const resolve of waiting.splice(0)) resolve();
   };
   const isLocal = (path: string) => path.endsWith('~');
-  one = new View(tree, opened.newId(), '/one', { forget: () => Promise.resolve() }, isLocal);
+  one = new View(tree, opened.newId(), '/one', { outdateNames: () => {}, forget: () => Promise.resolve() }, isLocal);
   two = new View(
     tree,
     opened.newId(),

@@ -4,26 +4,17 @@ import type { VersionRow } from '../../store/version-table.js';
 import { displayName, knownProject, parseFileName, treeOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { isoTime, localTime, printJson, printLine, printTable, quoted } from '../output.js';
+import type { MemoryOptions, RunMemory } from './memory-options.js';
 
-interface LogOptions {
-  readonly project?: string;
-  readonly json?: boolean;
-}
-
-type Merge = (options: LogOptions) => LogOptions;
-
-export function addMemoryLog(
-  command: Command,
-  run: (work: (merged: Merge) => Promise<ExitStatus>) => Promise<void>,
-): void {
+export function addMemoryLog(command: Command, run: RunMemory): void {
   command
     .description('the versions that are kept, newest first')
     .argument('[file]')
     .option('--json', 'print one JSON document')
-    .action((file: string | undefined, options: LogOptions) => run((merged) => showLog(file, merged(options))));
+    .action((file: string | undefined, options: MemoryOptions) => run((merged) => showLog(file, merged(options))));
 }
 
-async function showLog(text: string | undefined, options: LogOptions): Promise<ExitStatus> {
+async function showLog(text: string | undefined, options: MemoryOptions): Promise<ExitStatus> {
   const name = text === undefined ? undefined : parseFileName(text);
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
@@ -44,8 +35,9 @@ async function showLog(text: string | undefined, options: LogOptions): Promise<E
         String(version.bytes),
         version.session ?? '-',
         version.machine ?? '-',
+        note(displayName(harness, version.path), version),
       ]);
-      printTable(['file', 'version', 'kind', 'when', 'bytes', 'session', 'machine'], cells, [1, 4]);
+      printTable(['file', 'version', 'kind', 'when', 'bytes', 'session', 'machine', ''], cells, [1, 4]);
     } else if (text !== undefined)
       throw new MendError(
         `project "${project.name}" has no versions of ${quoted(text)}: "mend memory" lists the files`,
@@ -53,6 +45,17 @@ async function showLog(text: string | undefined, options: LogOptions): Promise<E
     else printLine(`project "${project.name}" has no versions yet`);
     return ExitStatus.done;
   });
+}
+
+/** What a version is when it was never the file's content, and how to see where it came from when it was merged. */
+function note(file: string, { kind, number, written }: VersionRow): string {
+  if (kind === 'interrupted') return '! cut short: never was what the file holds';
+  if (kind === 'conflict') return '! could not be merged: kept aside';
+  if (kind === 'merged' && written !== null) {
+    const name = /^[\w./:@%+=][\w./:@%+=-]*$/.test(file) ? file : '<file>';
+    return `"mend memory diff ${name} ${number}" shows the three sides`;
+  }
+  return '';
 }
 
 function document(file: string, { number, kind, at, session, machine, bytes, sha256 }: VersionRow) {

@@ -1,0 +1,141 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { announceToDaemons } from '../../daemon/control-client.js';
+import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { MendError, usageError } from '../../errors.js';
+import { type PurgeRefusal, type PurgeTarget, purge, purgeRefusal } from '../../store/purge.js';
+import { needsScrub } from '../../store/purge-rows.js';
+import { dropBackups, scrub } from '../../store/scrub.js';
+import type { Store } from '../../store/store.js';
+import {
+  displayName,
+  knownProject,
+  ownStoreFolder,
+  parseFileName,
+  servingDaemons,
+  treeOf,
+  withStore,
+} from '../context.js';
+import { ExitStatus } from '../exit-status.js';
+import { parseVersion } from '../named-file.js';
+import { complain, counted, printLine, quoted } from '../output.js';
+import { describeKeeper, settlePlainFiles } from '../purge-report.js';
+import type { MemoryOptions, RunMemory } from './memory-options.js';
+
+interface PurgeOptions extends MemoryOptions {
+  readonly version?: string;
+  readonly confirm?: string;
+}
+
+export function addMemoryPurge(command: Command, run: RunMemory): void {
+  command
+    .description('destroy a file and its whole history, or one version, for good')
+    .argument('<file>')
+    .option('--version <number>', 'only what this version holds; every version that\nholds the same goes')
+    .option('--confirm <name>', "the file's name once more, in place of being asked")
+    .addHelpText('after', HELP)
+    .action((file: string, options: PurgeOptions) => run((merged) => purgeCommand(file, merged(options))));
+}
+
+const HELP = `
+This cannot be undone: the bytes are wiped from the store's files. On a
+terminal you are asked to type the name of the file. What the file holds now
+is not purged by its version: restore another first, or purge the whole file.`;
+
+async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitStatus> {
+  const name = parseFileName(text);
+  const version = options.version === undefined ? undefined : parseVersion(options.version);
+  return withStore(false, async (store) => {
+    const project = await knownProject(store, options.project);
+    let owners = await servingDaemons();
+    const isServed = (owner: string): boolean => owners.includes(owner);
+    const tree = treeOf(store, project, name.harness);
+    const shown = displayName(name.harness, name.path);
+    if (!tree) throw refused('no such file', shown, project.name, version);
+    const target: PurgeTarget = { tree, path: name.path, version };
+    const refusal = purgeRefusal(store, target, isServed);
+    if (refusal === 'no such file' && needsScrub(store.db)) return wipeAgain(store, owners);
+    if (refusal) throw refused(refusal, shown, project.name, version);
+    await confirm(shown, version, options.confirm);
+    // It may have taken a while.
+    owners = await servingDaemons();
+    const result = purge(store, target, isServed);
+    if (typeof result === 'string') throw refused(result, shown, project.name, version);
+    await announceToDaemons(runtimeFiles(ownStoreFolder()));
+    const wiped = wipe(store, owners);
+    const { versions, keepers, sha256 } = result;
+    const what = counted(versions.length, 'version');
+    printLine(
+      version === undefined
+        ? `purged ${quoted(shown)} with ${what}`
+        : `purged version${versions.length > 1 ? 's' : ''} ${versions.join(', ')} of ${quoted(shown)}`,
+    );
+    for (const backup of dropBackups(store, tree.id, name.path, sha256))
+      printLine(`deleted ${backup}, a backup from before an upgrade that held it`);
+    const settled = settlePlainFiles(store, target, sha256);
+    store.write(() => store.contents.sweep([], []));
+    for (const keeper of keepers) complain(describeKeeper(store, project, keeper));
+    return wiped && settled && keepers.length === 0 ? ExitStatus.done : ExitStatus.unsettled;
+  });
+}
+
+/** Has no trace left in the store's files; false, and says so, when somebody keeps the store busy. */
+function wipe(store: Store, owners: readonly string[]): boolean {
+  const complete = scrub(store);
+  // A daemon that goes on serving flushes the log faster within room that is there already.
+  if (owners.length > 0) store.reserveLog();
+  if (!complete)
+    complain(
+      'the store is in use or its disk is full, and its files still have traces of what was purged: run the command again when that is over',
+    );
+  return complete;
+}
+
+/** Completes a purge that could not wipe its traces. */
+function wipeAgain(store: Store, owners: readonly string[]): ExitStatus {
+  if (!wipe(store, owners)) return ExitStatus.unsettled;
+  printLine('wiped the traces of what was purged before');
+  return ExitStatus.done;
+}
+
+/** @throws {MendError} unless the name of the file was given, or is typed now. */
+async function confirm(shown: string, version: number | undefined, given: string | undefined): Promise<void> {
+  if (given !== undefined) {
+    if (given === shown || given === quoted(shown)) return;
+    throw usageError(`--confirm says another name: nothing was purged; give it as ${quoted(shown)}`);
+  }
+  if (!process.stdin.isTTY || !process.stderr.isTTY)
+    throw usageError(`purging cannot be undone: add --confirm with the name ${quoted(shown)}`);
+  const what =
+    version === undefined ? `${quoted(shown)} and its whole history` : `version ${version} of ${quoted(shown)}`;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const question = `This destroys ${what} for good. Type the file's name to go on: `;
+    const typed = await Promise.race([
+      terminal.question(question),
+      new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined))),
+    ]);
+    if (typed !== shown && typed !== quoted(shown))
+      throw new MendError('that is not the name of the file: nothing was purged');
+  } finally {
+    terminal.close();
+  }
+}
+
+function refused(refusal: PurgeRefusal, shown: string, project: string, version: number | undefined): MendError {
+  const file = quoted(shown);
+  switch (refusal) {
+    case 'no such file':
+      return new MendError(`project "${project}" has no memory file ${file}: "mend memory" lists the files`);
+    case 'no such version':
+      return new MendError(`${file} has no version ${version}: "mend memory log" lists them`);
+    case 'is the head':
+      return new MendError(
+        `version ${version} is what ${file} holds now: restore another version or remove the file first, or purge the whole file`,
+      );
+    case 'is being written':
+      return new MendError(
+        `${file} has writes that are not saved yet and would bring it back: end the program that has it open ("mend status" names it), or run "mend unmount --force", and try again`,
+      );
+  }
+}
