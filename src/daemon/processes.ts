@@ -3,6 +3,8 @@ import type { ProcessEnd, Processes, ProcessInfo } from '../ports/process.js';
 
 /** Flag of a task that is ending (`PF_EXITING` of the kernel's task flags). */
 const PF_EXITING = 0x4;
+/** A clock tick of proc_pid_stat(5) in µs: USER_HZ is 100 on every machine that Node.js runs on. */
+const TICK = 10_000;
 const buffer = Buffer.alloc(8192);
 
 function read(path: string): string | undefined {
@@ -70,6 +72,14 @@ export const procProcesses: Processes = {
     } catch {
       return undefined;
     }
+  },
+
+  started(pid: number): number | undefined {
+    if (status(pid)?.memory === 'being replaced') return undefined;
+    const start = Number(stat(`/proc/${pid}/stat`)?.[19]);
+    const uptime = Number.parseFloat(read('/proc/uptime') ?? '');
+    const micros = Date.now() * 1000 - uptime * 1e6 + start * TICK;
+    return Number.isFinite(micros) ? Math.floor(micros) : undefined;
   },
 
   holds(pid: number, path: string): boolean {

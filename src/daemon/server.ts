@@ -18,6 +18,7 @@ import { ChannelCache } from './channel-cache.js';
 import type { AttachRequest, KernelFeatures, MountUsage, ServerMessage, ServerRequest } from './messages.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
+import { ThreadedMerger } from './threaded-merger.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
 const TICK = 500;
@@ -40,6 +41,7 @@ interface Mounted {
 class Server {
   readonly #store: Store;
   readonly #services: TreeServices;
+  readonly #merger = new ThreadedMerger();
   readonly #limits: Limits;
   readonly #trees = new Map<number, Tree>();
   readonly #quotas = new Map<number, Quota>();
@@ -67,7 +69,9 @@ class Server {
       clock,
       processes: procProcesses,
       sessions,
-      knowledge: new Knowledge(),
+      knowledge: new Knowledge((session, tree, path) => this.#store.served(session, tree, path)),
+      merger: this.#merger,
+      host: data.machine.name,
       tellPeers: () => this.#tellPeers(),
       hasPeers: () => this.#peers > 0,
     };
@@ -107,6 +111,8 @@ class Server {
       case 'usage':
         return [...this.#mounts.values()].map((mounted) => usageOf(mounted));
       case 'held':
+        // What sessions know is held by the rows that say so.
+        this.#tickTrees();
         return [...this.#mounts.values()].flatMap(({ view }) => view.handles.contents());
       case 'peers':
         this.#peers = request.count;
@@ -167,7 +173,7 @@ class Server {
       this.#quotas.set(request.project, quota);
     }
     quota.refresh();
-    tree = new Tree(request.tree, this.#services, quota);
+    tree = new Tree(request.tree, this.#services, quota, memoryHarness(request.harness).maintainedKeys);
     this.#trees.set(request.tree, tree);
     return tree;
   }
@@ -207,9 +213,8 @@ class Server {
     if (unsaved.length === 0 && trees.length === 0) return;
     this.#store.write(() => {
       for (const tree of trees) tree.tidy();
-      for (const { session, name, tree, path, known } of unsaved) {
-        const row = this.#store.sessionRow({ key: session, name });
-        this.#store.saveServed(row, tree, path, known.content, known.wrote ?? null);
+      for (const { session, tree, path, content, wrote } of unsaved) {
+        this.#store.saveServed(this.#store.sessionRow(session), tree, path, content, wrote);
       }
     }, true);
   }
@@ -221,6 +226,7 @@ class Server {
     await this.#store
       .flushed()
       .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
+    this.#merger.close();
     this.#store.close();
   }
 }

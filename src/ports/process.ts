@@ -27,6 +27,8 @@ export interface Processes {
   /** The resolved path of the program that a process runs. */
   executable(pid: number): string | undefined;
   end(thread: number): ProcessEnd | undefined;
+  /** When a process started, in µs since the epoch, to 10 ms. */
+  started(pid: number): number | undefined;
   /** True when the process has a descriptor open that leads to this path. */
   holds(pid: number, path: string): boolean;
 }

@@ -1,48 +1,114 @@
 import { LRUCache } from 'lru-cache';
+import type { Session } from './session.js';
 
-/** What one session last knew of one path: content ids. */
-export interface Known {
-  /** What it was last served, or last wrote, whichever is later; null when it saw the file missing or empty. */
+/** A content that a session knew at a time; null when it saw the file missing or empty. Times are µs since the epoch. */
+export interface Sight {
   readonly content: number | null;
-  /** What it last wrote itself; undefined when it never did. */
-  readonly wrote: number | undefined;
+  readonly at: number;
+}
+
+/** What one session knows of one path. */
+export interface Known {
+  /** What it last wrote, or knew before its last read. */
+  readonly settled: Sight | undefined;
+  /** What it read last, and the process that did, unless it wrote since. */
+  readonly read: (Sight & { readonly pid: number }) | undefined;
+}
+
+/** What is stored of it: the content known last, and the content written last. */
+export interface StoredKnowledge {
+  readonly content: number | null;
+  readonly wrote: number | null;
+}
+
+/** One row to be stored. */
+export interface UnsavedKnowledge extends StoredKnowledge {
+  readonly session: Session;
+  readonly tree: number;
+  readonly path: string;
 }
 
 /** Sessions and paths remembered. */
 const REMEMBERED = 50_000;
 
-/** Remembers what sessions were served and what they wrote, by tree and path (spec §5.2). */
-export class Knowledge {
-  readonly #known = new LRUCache<string, Known>({ max: REMEMBERED });
-  readonly #unsaved = new Map<string, { session: string; name: string; tree: number; path: string; known: Known }>();
+interface Remembered extends Known {
+  readonly wrote: number | null;
+}
 
-  of(session: string, tree: number, path: string): Known | undefined {
-    return this.#known.get(keyOf(session, tree, path));
+/** Remembers what sessions read and what they wrote, by tree and path (spec §5.2). */
+export class Knowledge {
+  readonly #known = new LRUCache<string, Remembered>({ max: REMEMBERED });
+  readonly #unsaved = new Map<string, UnsavedKnowledge>();
+  readonly #stored: (session: string, tree: number, path: string) => StoredKnowledge | undefined;
+
+  /** @param stored what an earlier daemon stored of a session that may still be there */
+  constructor(stored: (session: string, tree: number, path: string) => StoredKnowledge | undefined = () => undefined) {
+    this.#stored = stored;
   }
 
-  /** Notes that a session was served a content. */
-  served(session: { key: string; name: string }, tree: number, path: string, content: number | null): void {
+  of(session: string, tree: number, path: string): Known | undefined {
+    return this.#find(session, keyOf(session, tree, path), tree, path);
+  }
+
+  /** The content that a session knew last; undefined when it never looked. */
+  latest(session: string, tree: number, path: string): number | null | undefined {
+    const known = this.of(session, tree, path);
+    return (known?.read ?? known?.settled)?.content;
+  }
+
+  /** Notes that a process of a session read a file to its end. What was known before is settled then. */
+  read(session: Session, tree: number, path: string, content: number | null, pid: number, at: number): void {
     const key = keyOf(session.key, tree, path);
-    const before = this.#known.get(key);
-    if (before && before.content === content) return;
-    this.#set(session, key, tree, path, { content, wrote: before?.wrote });
+    const before = this.#find(session.key, key, tree, path);
+    const settled = before?.read ?? before?.settled;
+    this.#set(session, key, tree, path, { settled, read: { content, pid, at }, wrote: before?.wrote ?? null });
+  }
+
+  /** Notes that a session read a part of a file. That counts only where it knows nothing else. */
+  readPart(session: Session, tree: number, path: string, content: number | null, at: number): void {
+    const key = keyOf(session.key, tree, path);
+    if (this.#find(session.key, key, tree, path)) return;
+    this.#set(session, key, tree, path, { settled: { content, at }, read: undefined, wrote: null });
   }
 
   /** Notes that a session wrote a content, which it knows from then on. */
-  wrote(session: { key: string; name: string }, tree: number, path: string, content: number): void {
-    this.#set(session, keyOf(session.key, tree, path), tree, path, { content, wrote: content });
+  wrote(session: Session, tree: number, path: string, content: number, at: number): void {
+    const key = keyOf(session.key, tree, path);
+    this.#set(session, key, tree, path, { settled: { content, at }, read: undefined, wrote: content });
+  }
+
+  /** Notes that a session saw that there is no such file, or took it away itself. */
+  missed(session: Session, tree: number, path: string, at: number): void {
+    const key = keyOf(session.key, tree, path);
+    const before = this.#known.get(key);
+    if (before?.settled?.content === null && !before.read) return;
+    const known = { settled: { content: null, at }, read: undefined, wrote: null };
+    // Worth a row only where it outdates one.
+    if (before) this.#set(session, key, tree, path, known);
+    else this.#known.set(key, known);
   }
 
   /** What was noted since the last call, to be stored. */
-  takeUnsaved(): { session: string; name: string; tree: number; path: string; known: Known }[] {
+  takeUnsaved(): UnsavedKnowledge[] {
     const list = [...this.#unsaved.values()];
     this.#unsaved.clear();
     return list;
   }
 
-  #set(session: { key: string; name: string }, key: string, tree: number, path: string, known: Known): void {
+  #find(session: string, key: string, tree: number, path: string): Remembered | undefined {
+    const known = this.#known.get(key);
+    if (known) return known;
+    const stored = this.#stored(session, tree, path);
+    if (!stored) return undefined;
+    const remembered = { settled: { content: stored.content, at: 0 }, read: undefined, wrote: stored.wrote };
+    this.#known.set(key, remembered);
+    return remembered;
+  }
+
+  #set(session: Session, key: string, tree: number, path: string, known: Remembered): void {
     this.#known.set(key, known);
-    this.#unsaved.set(key, { session: session.key, name: session.name, tree, path, known });
+    const content = (known.read ?? known.settled)?.content ?? null;
+    this.#unsaved.set(key, { session, tree, path, content, wrote: known.wrote });
   }
 }
 

@@ -5,6 +5,7 @@ export class SessionTable {
   readonly #find;
   readonly #insert;
   readonly #served;
+  readonly #load;
   readonly #forget;
   readonly #known = new Map<string, number>();
 
@@ -12,6 +13,10 @@ export class SessionTable {
     this.#find = db.prepare<[string], number>('SELECT id FROM session WHERE key = ?').pluck();
     this.#insert = db.prepare('INSERT INTO session (id, key, name, started) VALUES (?, ?, ?, ?)');
     this.#forget = db.prepare('DELETE FROM served WHERE at < ?');
+    this.#load = db.prepare<[string, number, string], { content: number | null; wrote: number | null }>(
+      `SELECT served.content, served.wrote FROM served JOIN session ON session.id = served.session
+       WHERE session.key = ? AND served.tree = ? AND served.path = ?`,
+    );
     this.#served = db.prepare(
       `INSERT INTO served (session, tree, path, content, wrote, at) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (session, tree, path) DO UPDATE SET content = excluded.content, wrote = excluded.wrote, at = excluded.at`,
@@ -44,6 +49,11 @@ export class SessionTable {
     now: number,
   ): void {
     this.#served.run(session, tree, path, content, wrote, now);
+  }
+
+  /** What was stored of what a session knows of a path. */
+  served(key: string, tree: number, path: string): { content: number | null; wrote: number | null } | undefined {
+    return this.#load.get(key, tree, path);
   }
 
   /** Forgets what was served before a time: a session that is still there then starts as one that never looked. */

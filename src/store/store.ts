@@ -256,6 +256,11 @@ export class Store implements TreeStore {
     return this.#sessions.row(session.key, session.name, () => this.#ids.next(), now());
   }
 
+  /** What was stored of what a session knows of a path (`saveServed`); undefined when nothing was. */
+  served(key: string, tree: number, path: string): { content: number | null; wrote: number | null } | undefined {
+    return this.#sessions.served(key, tree, path);
+  }
+
   /** Forgets what sessions were served longer ago than `age`, in µs. */
   forgetServed(age: number): void {
     this.#sessions.forgetServed(now() - age);

@@ -22,6 +22,12 @@ export class Draft {
   timeSet = false;
   /** Bytes of the quota that are held for it. */
   claimed = 0;
+  /** When it began, in µs since the epoch. */
+  begun = 0;
+  /** Bytes of the base from `#covered` to here are still in the draft. */
+  #left = 0;
+  /** Bytes from the start that were written over without a gap. */
+  #covered = 0;
   /** Newest modification time of this draft that its session was told. */
   shown = 0;
   #bytes: Buffer = Buffer.alloc(0);
@@ -38,8 +44,16 @@ export class Draft {
     this.#bytes = Buffer.from(bytes);
     this.size = bytes.length;
     this.dirty = true;
+    this.begun = now;
+    this.#left = bytes.length;
+    this.#covered = 0;
     this.mtime = this.node.nextTime(now, this.shown);
     this.timeSet = false;
+  }
+
+  /** True while bytes of its base are left in it: an append, or a change in the middle. */
+  get keepsBase(): boolean {
+    return this.#covered < this.#left;
   }
 
   /** A view of the bytes as they are now; copy it to keep it. */
@@ -51,6 +65,7 @@ export class Draft {
     const end = position + data.length;
     this.#reserve(end);
     data.copy(this.#bytes, position);
+    if (position <= this.#covered && end > this.#covered) this.#covered = end;
     if (end > this.size) this.size = end;
     this.#touch(now);
   }
@@ -58,6 +73,8 @@ export class Draft {
   truncate(size: number, now: number): void {
     this.#reserve(size);
     if (size < this.size) this.#bytes.fill(0, size, this.size);
+    this.#left = Math.min(this.#left, size);
+    this.#covered = Math.min(this.#covered, size);
     this.size = size;
     this.#touch(now);
   }

@@ -12,6 +12,8 @@ export interface ReadHandle {
   content: number | null;
   /** Its process has read to the end, and is told of newer heads from then on. */
   finished: boolean;
+  /** Bytes read from the start without a gap. */
+  readTo: number;
 }
 
 export interface WriteHandle {
@@ -28,6 +30,18 @@ export interface WriteHandle {
    * copy of a redirection's descriptor before it writes through another: that close saves nothing.
    */
   opener: number | undefined;
+  /** Bytes read from the start without a gap; -1 once all were. */
+  readTo: number;
+}
+
+export function readHandle(node: FileNode, session: Session, pid: number, content: number | null): ReadHandle {
+  return { kind: 'read', node, session, pid, content, finished: false, readTo: 0 };
+}
+
+/** A handle that leads to a draft; while the draft is clean it shows `snapshot`. */
+export function writeHandle(draft: Draft, snapshot: number | null, opener?: number): WriteHandle {
+  const { node, session } = draft;
+  return { kind: 'write', node, session, draft, snapshot, writers: new Set(), opener, readTo: 0 };
 }
 
 export interface LocalHandle {

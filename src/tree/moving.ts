@@ -1,4 +1,6 @@
+import type { NodeRow } from '../ports/store.js';
 import type { Session } from '../session/session.js';
+import { type Decision, decide } from './merging.js';
 import type { DirectoryNode, FileNode, TreeNode } from './node.js';
 import { touch } from './opening.js';
 import type { View } from './view.js';
@@ -11,6 +13,8 @@ export interface Move {
   readonly name: string;
   readonly target: TreeNode | undefined;
   readonly session: Session;
+  /** The process that renames. */
+  readonly pid: number;
 }
 
 /** Moves a node in memory. */
@@ -33,8 +37,60 @@ export function relink(
   touch(to, now);
 }
 
-/** The source's own time when nobody can take it for an old one of the target, else a later one. */
-export function timeAfter(node: FileNode, target: FileNode | undefined, now: number): number {
+/**
+ * The source's own time when nobody can take it for an old one of the target, else a later one.
+ * @param merged whether the new content is not what anybody was shown under the source's time
+ */
+export function timeAfter(node: FileNode, target: FileNode | undefined, now: number, merged = false): number {
   const shown = target?.shown ?? 0;
+  if (merged) return node.nextTime(now, Math.max(shown, node.mtime));
   return Math.floor(node.mtime / 1000) > Math.floor(shown / 1000) ? node.mtime : node.nextTime(now, shown);
+}
+
+/** What becomes of a text that is put in the place of a file; without `bytes` the text itself is the new head. */
+export interface Met {
+  readonly decision: Decision;
+  /** The merged text. */
+  readonly bytes: Buffer | undefined;
+}
+
+/**
+ * Decides how the text of a source meets the file whose place it takes (spec §4.6).
+ * @throws {Unmerged} when the merge takes long
+ */
+export function meet(
+  view: View,
+  target: FileNode | undefined,
+  source: FileNode,
+  path: string,
+  move: Move,
+  text: Buffer,
+): Met {
+  const { session, pid } = move;
+  const begun = source.made || view.tree.services.clock();
+  // A local file holds nothing of the quota yet; the source's own size is freed with its name.
+  const claimed = source.isLocal ? 0 : source.size;
+  const decision = decide(view, target, { path, session, pid, begun, text, madeFrom: undefined, claimed });
+  return { decision, bytes: decision.kind === 'merged' ? decision.bytes : undefined };
+}
+
+/** Records the new head of a row that is stored already, with the entries in the history that a decision asks for. */
+export function recordMeeting(
+  view: View,
+  row: NodeRow,
+  path: string,
+  met: Met | undefined,
+  target: FileNode | undefined,
+  session: number,
+  written: number | null,
+): void {
+  const { store } = view.tree.services;
+  const decision = met?.decision;
+  if (decision?.kind === 'merged' && written !== null) {
+    store.recordHead(row, path, 'merged', session, { base: decision.base, written });
+    return;
+  }
+  if (decision?.kind === 'conflict' && target?.content != null)
+    store.addVersion({ tree: row.tree, path, content: target.content, kind: 'conflict', session });
+  store.recordHead(row, path, 'saved', session);
 }

@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { DirectoryNode, pathOf, type TreeNode } from './node.js';
 import { makeFile, touch } from './opening.js';
 import type { Told } from './saving.js';
+import { unseenHead } from './unseen.js';
 import type { Caller, View } from './view.js';
 
 const { errno } = constants;
@@ -101,15 +102,17 @@ export function unlink(view: View, caller: Caller, parentId: number, name: strin
   }
   const { session } = view.caller(caller);
   const path = pathOf(node);
-  const known = knowledge.of(session.key, tree.id, path);
-  if (known && node.content !== null && known.content !== node.content && node.savedBy !== session.key) {
-    knowledge.served(session, tree.id, path, node.content);
+  const unseen = unseenHead(view, node, session, path);
+  if (unseen) {
+    // Many programs remove a file to make it anew. Who removes it once more means what it is now.
+    node.hidden = { ...unseen, by: view.caller(caller).pid };
+    knowledge.read(session, tree.id, path, node.content, 0, clock());
     return undefined;
   }
   store.write(() => store.removeHead(node.row(), path, store.sessionRow(session)));
   tree.detach(node, session.key);
   node.ctime = now;
-  knowledge.served(session, tree.id, path, null);
+  knowledge.missed(session, tree.id, path, clock());
   tree.quota.addFile(-1, -node.size);
   touch(parent, now);
   return tree.announce({ attributes: [parent, node], names: [{ parent, name: node.name }] }, view);

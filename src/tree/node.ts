@@ -1,6 +1,7 @@
 import type { NodeRow } from '../ports/store.js';
 import type { Draft } from './draft.js';
 import type { ReadHandle } from './handles.js';
+import type { Unseen } from './unseen.js';
 
 /** A file or folder of a tree, as the kernels know it. Times are µs since the epoch. */
 abstract class Entry {
@@ -76,8 +77,14 @@ export class FileNode extends Entry {
   drafts: Map<string, Draft> | undefined;
   /** Handles opened for reading. */
   readonly readers = new Set<ReadHandle>();
+  /** When its name was made, in µs since the epoch; 0 when that was before this daemon looked. */
+  made = 0;
+  /** When it was first saved, in µs since the epoch; 0 when that was before this daemon looked. */
+  born = 0;
   /** Key of the session that saved the head; undefined when not known. */
   savedBy: string | undefined;
+  /** A process that removed it in vain, since another session had saved it: that process sees it gone for a while. */
+  hidden: Unseen | undefined;
   /** For a removed file: the session that removed it, null for somebody outside this mount. */
   removedBy: string | null | undefined;
   /** For a removed file: where it was. */

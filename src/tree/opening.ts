@@ -1,9 +1,10 @@
 import { constants } from 'node:os';
-import { encodeFh, type Handle, type WriteHandle } from './handles.js';
+import { encodeFh, type Handle, readHandle, type WriteHandle, writeHandle } from './handles.js';
 import { openLocal } from './local-files.js';
 import { FileNode, pathOf } from './node.js';
-import { DIRECT_IO, NO_FLUSH, O_ACCMODE, O_EXCL, O_RDWR, O_TRUNC } from './open-flags.js';
+import { DIRECT_IO, NO_FLUSH, O_ACCMODE, O_EXCL, O_TRUNC } from './open-flags.js';
 import { endDraft, keepAside, saveDraft, type Told } from './saving.js';
+import { isHidden } from './unseen.js';
 import type { Caller, View } from './view.js';
 import { changeDraft, draftOf, dropDraft } from './writing.js';
 
@@ -27,29 +28,17 @@ function opened(view: View, handle: Handle, id: number, openFlags: number): Open
  */
 export function open(view: View, caller: Caller, node: FileNode, flags: number): Opened | number {
   if (node.isLocal) return openLocal(view, caller, node, flags);
-  const { knowledge } = view.tree.services;
   const { pid, session } = view.caller(caller);
   const mode = flags & O_ACCMODE;
   if (mode !== 0 || (flags & O_TRUNC) !== 0) {
-    if (mode === O_RDWR && !(flags & O_TRUNC)) knowledge.served(session, view.tree.id, pathOf(node), node.content);
     return openForWriting(view, node, pid, session, flags);
   }
   const draft = node.drafts?.get(session.key);
   if (draft?.dirty) {
     draft.handles++;
-    const handle: WriteHandle = {
-      kind: 'write',
-      node,
-      session,
-      draft,
-      snapshot: node.content,
-      writers: new Set(),
-      opener: undefined,
-    };
-    return opened(view, handle, draft.id, DIRECT_IO | NO_FLUSH);
+    return opened(view, writeHandle(draft, node.content), draft.id, DIRECT_IO | NO_FLUSH);
   }
-  if (node.parent) knowledge.served(session, view.tree.id, pathOf(node), node.content);
-  const handle: Handle = { kind: 'read', node, session, pid, content: node.content, finished: false };
+  const handle = readHandle(node, session, pid, node.content);
   node.readers.add(handle);
   return opened(view, handle, node.content ?? 0, DIRECT_IO | NO_FLUSH);
 }
@@ -62,15 +51,7 @@ function openForWriting(
   flags: number,
 ): Opened | number {
   const draft = draftOf(view, node, session);
-  const handle: WriteHandle = {
-    kind: 'write',
-    node,
-    session,
-    draft,
-    snapshot: node.content,
-    writers: new Set(),
-    opener: undefined,
-  };
+  const handle = writeHandle(draft, node.content);
   if ((flags & O_TRUNC) !== 0 && (draft.dirty ? draft.size > 0 : node.content !== null)) {
     const code = changeDraft(view, draft, node.content, { length: 0 });
     if (code !== 0) {
@@ -91,9 +72,10 @@ export function create(view: View, caller: Caller, parentId: number, name: strin
   if (fault !== 0 || name === null) return fault;
   const there = view.child(parent, name);
   if (there) {
-    if ((flags & O_EXCL) !== 0) return errno.EEXIST;
+    const gone = there.kind === 'file' && isHidden(view, there, caller);
+    if ((flags & O_EXCL) !== 0 && !gone) return errno.EEXIST;
     if (there.kind === 'directory') return errno.EISDIR;
-    const open_ = open(view, caller, there, flags);
+    const open_ = open(view, caller, there, gone ? flags | O_TRUNC : flags);
     return typeof open_ === 'number' ? open_ : { entry: view.found(there, caller), open: open_ };
   }
   const made = makeFile(view, parent, name);
@@ -106,17 +88,7 @@ export function create(view: View, caller: Caller, parentId: number, name: strin
     const draft = draftOf(view, node, session);
     draft.begin(null, Buffer.alloc(0), view.tree.services.clock());
     draft.handles++;
-    view.tree.services.knowledge.served(session, view.tree.id, pathOf(node), null);
-    const handle: WriteHandle = {
-      kind: 'write',
-      node,
-      session,
-      draft,
-      snapshot: null,
-      writers: new Set(),
-      opener: pid,
-    };
-    result = opened(view, handle, draft.id, DIRECT_IO);
+    result = opened(view, writeHandle(draft, null, pid), draft.id, DIRECT_IO);
   }
   if (typeof result === 'number') return result;
   if (!told) return { entry: view.found(node, caller), open: result };
@@ -155,6 +127,7 @@ export function makeFile(
     return new FileNode(row);
   });
   if (!node) return errno.EEXIST;
+  node.made = now;
   view.adopt(node, parent, name);
   touch(parent, now);
   if (local) return { node, told: undefined };
@@ -182,7 +155,7 @@ export function flush(view: View, caller: Caller, handle: Handle | undefined): T
   if (!handle.writers.has(pid)) return undefined;
   if (!draft.node.parent && draft.node.removedBy === draft.session.key) return undefined;
   const end = view.tree.services.processes.end(caller.pid);
-  if (!end?.exiting || end.signal === 0 || !draft.stored) return saveDraft(view, draft);
+  if (!end?.exiting || end.signal === 0 || !draft.stored) return saveDraft(view, draft, pid);
   handle.writers.delete(pid);
   for (const { handles } of view.tree.views) {
     for (const other of handles.values())
@@ -198,7 +171,7 @@ export function release(view: View, handle: Handle | undefined): Told {
   const { draft } = handle;
   let told: Told;
   if (draft.handles === 1 && draft.dirty) {
-    told = saveDraft(view, draft);
+    told = saveDraft(view, draft, 0);
     if (draft.dirty) discard(view, draft);
   }
   draft.handles--;

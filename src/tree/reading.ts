@@ -1,6 +1,6 @@
 import { decodeFh, type Fh, type Handle } from './handles.js';
 import { readLocal } from './local-files.js';
-import type { FileNode } from './node.js';
+import { type FileNode, pathOf } from './node.js';
 import type { Caller, View } from './view.js';
 import { contentOf } from './writing.js';
 
@@ -21,8 +21,29 @@ export function read(view: View, caller: Caller, node: FileNode, fh: Fh, offset:
   const data = bytesOf(view, caller, node, handle, fh);
   const start = Math.min(offset, data.length);
   const length = Math.min(size, data.length - start);
-  if (handle?.kind === 'read' && start + length === data.length) handle.finished = true;
+  if (handle) note(view, caller, handle, start, start + length, data.length);
   return { data, start, length };
+}
+
+/** Notes what a session has come to know by reading (spec §5.2). */
+function note(view: View, caller: Caller, handle: Handle, start: number, end: number, length: number): void {
+  if (handle.kind === 'local' || handle.readTo < 0) return;
+  if (handle.kind === 'read' && end === length) handle.finished = true;
+  const first = handle.readTo === 0;
+  if (start <= handle.readTo) handle.readTo = Math.max(handle.readTo, end);
+  const whole = handle.readTo >= length;
+  if (whole) handle.readTo = -1;
+  if (!whole && !first) return;
+  const { node, session } = handle;
+  if (!node.parent || node.isLocal) return;
+  const { tree } = view;
+  // Its own unsaved bytes are nothing that it learns.
+  if (node.drafts?.get(session.key)?.dirty) return;
+  const content = handle.kind === 'read' ? handle.content : handle.snapshot;
+  const { knowledge, clock } = tree.services;
+  const pid = handle.kind === 'read' ? handle.pid : view.caller(caller).pid;
+  if (whole) knowledge.read(session, tree.id, pathOf(node), content, pid, clock());
+  else knowledge.readPart(session, tree.id, pathOf(node), content, clock());
 }
 
 /** What a handle shows now: the draft of the caller's session, else the content it was opened on. */

@@ -1,15 +1,15 @@
 import { constants } from 'node:os';
 import type { NodeRow } from '../ports/store.js';
-import type { Handle } from './handles.js';
+import { type Handle, readHandle, writeHandle } from './handles.js';
 import { localBytes } from './local-files.js';
-import { type Move, relink, timeAfter } from './moving.js';
+import { type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
 import { type FileNode, pathOf } from './node.js';
 import { keepVersion, saveDraft, setHead, type Told } from './saving.js';
+import { putAside, unseenHead } from './unseen.js';
 import type { View } from './view.js';
 import { draftOf } from './writing.js';
 
 const { errno } = constants;
-const EMPTY = Buffer.alloc(0);
 
 /** A rename of a file out of, or into, what is local: a temporary file that becomes memory, or memory put aside by an editor. */
 export function renameAcrossLocal(view: View, move: Move & { node: FileNode }): Told | number {
@@ -17,10 +17,8 @@ export function renameAcrossLocal(view: View, move: Move & { node: FileNode }): 
 }
 
 /** Saves a local file's bytes as the head of a path (spec §4.6); the temporary leaves no trace. */
-function becomeMemory(
-  view: View,
-  { node, from, to, name, session, ...move }: Move & { node: FileNode },
-): Told | number {
+function becomeMemory(view: View, move: Move & { node: FileNode }): Told | number {
+  const { node, from, to, name, session } = move;
   const { tree } = view;
   const { store, clock, knowledge } = tree.services;
   const target = move.target?.kind === 'file' ? move.target : undefined;
@@ -31,24 +29,29 @@ function becomeMemory(
     return refused;
   }
   const now = clock();
-  const { size } = node;
-  const bytes = node.content === null ? localBytes(view, node) : EMPTY;
-  const mtime = timeAfter(node, target, now);
+  const text = node.content === null ? localBytes(view, node) : store.content(node.content);
+  const met = meet(view, target, node, path, move, text);
+  const bytes = met.bytes ?? text;
   const before = target?.content ?? null;
-  const content = store.write(() => {
-    const id = node.content ?? store.putContent(bytes);
+  const {
+    id: content,
+    mtime,
+    written,
+  } = store.write(() => {
+    const own = node.content ?? store.putContent(text);
+    const id = met.bytes ? store.putContent(met.bytes) : own;
     if (target) {
       store.moveNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
     }
-    const own = { mount: 0, parent: to.id, name, content: id, size };
-    const row: NodeRow = { ...node.row(), ...own, mtime: id === before && target ? target.mtime : mtime, ctime: now };
-    const shown = Math.max(node.shown, target?.shown ?? 0, row.mtime);
-    store.moveNode({ ...row, shown });
+    const time = id === before && target ? target.mtime : timeAfter(node, target, now, met.bytes !== undefined);
+    const place = { mount: 0, parent: to.id, name, content: id, size: bytes.length, mtime: time, ctime: now };
+    const row: NodeRow = { ...node.row(), ...place, shown: Math.max(node.shown, target?.shown ?? 0, time) };
+    store.moveNode(row);
     if (id === before) store.recordChange(tree.id, node.id);
-    else store.recordHead(row, path, 'saved', store.sessionRow(session));
+    else recordMeeting(view, row, path, met, target, store.sessionRow(session), own);
     if (node.content === null) store.deleteLocal(node.id);
-    return id;
+    return { id, mtime: time, written: own };
   });
   if (target) {
     tree.detach(target, session.key);
@@ -65,10 +68,12 @@ function becomeMemory(
   node.removedBy = undefined;
   relink(view, node, from, to, name, now);
   node.size = 0;
-  setHead(view, node, content, size, content === before && target ? target.mtime : mtime, session);
+  node.content = null;
+  setHead(view, node, content, bytes.length, mtime, session);
+  if (target) node.born = target.born;
   tree.quota.addFile(1, 0);
-  view.handles.replaceAll(node, (handle) => asMemoryHandle(view, node, handle, content));
-  knowledge.wrote(session, tree.id, path, content);
+  view.handles.replaceAll(node, (handle) => asMemoryHandle(view, node, handle, written));
+  knowledge.wrote(session, tree.id, path, written, now);
   return tree.announce({ attributes: [to, node, ...(target ? [target] : [])], names: [{ parent: to, name }] }, view);
 }
 
@@ -82,13 +87,13 @@ function asMemoryHandle(view: View, node: FileNode, handle: Handle, content: num
   if (handle.kind !== 'local') return handle;
   const { session, pid } = handle;
   if (!handle.writable) {
-    const reader: Handle = { kind: 'read', node, session, pid, content, finished: false };
+    const reader = readHandle(node, session, pid, content);
     node.readers.add(reader);
     return reader;
   }
   const draft = draftOf(view, node, session);
   draft.handles++;
-  return { kind: 'write', node, session, draft, snapshot: content, writers: new Set(), opener: undefined };
+  return writeHandle(draft, content);
 }
 
 /** Takes a file out of memory under a local name; its path keeps its history. */
@@ -96,7 +101,7 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   const { tree } = view;
   const { store, clock, knowledge } = tree.services;
   const draft = node.drafts?.get(session.key);
-  const saved = draft?.dirty ? saveDraft(view, draft) : undefined;
+  const saved = draft?.dirty ? saveDraft(view, draft, move.pid) : undefined;
   for (const other of node.drafts?.values() ?? [])
     if (other.dirty) keepVersion(view, other, 'interrupted', pathOf(node));
   const { target } = move;
@@ -104,6 +109,7 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   const oldName = node.name;
   const now = clock();
   const { content } = node;
+  const unseen = unseenHead(view, node, session, path);
   store.write(() => {
     if (target) store.moveNode({ ...target.row(), parent: null, name: null });
     store.removeHead(node.row(), path, store.sessionRow(session));
@@ -127,7 +133,8 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
     handle.draft.handles--;
     return { kind: 'local', node, session: handle.session, pid: 0, writable: true };
   });
-  knowledge.served(session, tree.id, path, null);
+  if (unseen) putAside(view, path, unseen);
+  knowledge.missed(session, tree.id, path, now);
   const told = tree.announce({ attributes: [from], names: [{ parent: from, name: oldName }] }, view);
   return saved && told ? Promise.all([saved, told]) : (told ?? saved);
 }

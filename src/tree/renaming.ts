@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { DEPTH_MAX } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
-import { type Move, relink, timeAfter } from './moving.js';
+import { type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
 import { find } from './naming.js';
 import { type DirectoryNode, depthOf, type FileNode, pathOf, type TreeNode } from './node.js';
 import { renameAcrossLocal } from './renaming-local.js';
@@ -37,7 +37,7 @@ export function rename(
     to,
     name: newName,
     target,
-    session: view.caller(caller).session,
+    ...view.caller(caller),
   };
   if (target === source.node) return flags === RENAME_NOREPLACE ? errno.EEXIST : undefined;
   if (flags === RENAME_EXCHANGE) return target ? exchange(view, move, target) : errno.ENOENT;
@@ -88,27 +88,27 @@ function moveLocal(view: View, { node, from, to, name, target }: Move): Told {
 function moveFile(view: View, move: Move, node: FileNode): Told {
   const { tree } = view;
   const { store, clock, knowledge } = tree.services;
-  const { from, to, name, session } = move;
+  const { from, to, name, session, pid } = move;
   const target = move.target?.kind === 'file' ? move.target : undefined;
   const draft = node.drafts?.get(session.key);
   // Putting a file into place says that it is whole: what its session wrote is saved now, not at its close.
-  const saved = draft?.dirty ? saveDraft(view, draft) : undefined;
+  const saved = draft?.dirty ? saveDraft(view, draft, pid) : undefined;
   const oldPath = pathOf(node);
   const oldName = node.name;
   const newPath = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
   const now = clock();
-  const changed = target !== undefined && target.content !== node.content;
-  const mtime = changed ? timeAfter(node, target, now) : node.mtime;
-  const row: NodeRow = {
-    ...node.row(),
-    parent: to.id,
-    name,
-    mtime,
-    ctime: now,
-    shown: Math.max(node.shown, target?.shown ?? 0, mtime),
-  };
-  store.write(() => {
+  const head =
+    target && node.content !== null ? meet(view, target, node, newPath, move, store.content(node.content)) : undefined;
+  const changed = target !== undefined && (head?.bytes !== undefined || target.content !== node.content);
+  const mtime = changed ? timeAfter(node, target, now, head?.bytes !== undefined) : node.mtime;
+  const content = store.write(() => {
     const sessionRow = store.sessionRow(session);
+    const id = head?.bytes ? store.putContent(head.bytes) : node.content;
+    const row: NodeRow = {
+      ...node.row(),
+      ...{ parent: to.id, name, content: id, size: head?.bytes?.length ?? node.size, mtime, ctime: now },
+      shown: Math.max(node.shown, target?.shown ?? 0, mtime),
+    };
     if (target) {
       store.moveNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
@@ -117,9 +117,11 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
         store.addVersion({ tree: tree.id, path: oldPath, content: node.content, kind: 'removed', session: sessionRow });
     } else store.moveHistory(tree.id, oldPath, newPath);
     store.moveNode(row);
-    if (changed) store.recordHead(row, newPath, 'saved', sessionRow);
+    if (changed) recordMeeting(view, row, newPath, head, target, sessionRow, node.content);
     else store.recordChange(tree.id, node.id);
+    return id;
   });
+  const written = node.content;
   if (target) {
     tree.detach(target, session.key);
     target.ctime = now;
@@ -127,9 +129,10 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
     tree.quota.addFile(-1, -target.size);
   }
   relink(view, node, from, to, name, now);
-  if (changed) setHead(view, node, node.content, node.size, mtime, session);
-  if (node.content !== null) knowledge.wrote(session, tree.id, newPath, node.content);
-  knowledge.served(session, tree.id, oldPath, null);
+  if (changed) setHead(view, node, content, head?.bytes?.length ?? node.size, mtime, session);
+  node.born = target?.born ?? now;
+  if (written !== null) knowledge.wrote(session, tree.id, newPath, written, now);
+  knowledge.missed(session, tree.id, oldPath, now);
   const names = [
     { parent: from, name: oldName },
     { parent: to, name },
@@ -185,7 +188,7 @@ function exchangeHistories(view: View, [a, aPath]: [TreeNode, string], [b, bPath
 }
 
 /** RENAME_EXCHANGE: two names swap what they stand for; the histories stay with the names of files, and go with folders. */
-function exchange(view: View, { node, from, to, name, session }: Move, target: TreeNode): Told | number {
+function exchange(view: View, { node, from, to, name, session, pid }: Move, target: TreeNode): Told | number {
   if (node.isLocal !== target.isLocal) return errno.EXDEV;
   if (isWithin(to, node) || isWithin(from, target)) return errno.EINVAL;
   if (depthOf(to) + 1 + heightOf(view, node) > DEPTH_MAX || depthOf(from) + 1 + heightOf(view, target) > DEPTH_MAX)
@@ -195,7 +198,7 @@ function exchange(view: View, { node, from, to, name, session }: Move, target: T
   const told: Told[] = [];
   for (const it of [node, target]) {
     const draft = it.kind === 'file' && !it.isLocal ? it.drafts?.get(session.key) : undefined;
-    if (draft?.dirty) told.push(saveDraft(view, draft));
+    if (draft?.dirty) told.push(saveDraft(view, draft, pid));
   }
   const now = clock();
   const oldName = node.name;
@@ -224,7 +227,8 @@ function exchange(view: View, { node, from, to, name, session }: Move, target: T
   view.adopt(target, from, oldName);
   if (target.kind === 'file') target.removedBy = undefined;
   for (const [it, path] of [[node, newPath] as const, [target, oldPath] as const]) {
-    if (it.kind === 'file' && !it.isLocal && it.content !== null) knowledge.wrote(session, tree.id, path, it.content);
+    if (it.kind === 'file' && !it.isLocal && it.content !== null)
+      knowledge.wrote(session, tree.id, path, it.content, now);
   }
   const names = [
     { parent: from, name: oldName },

@@ -1,6 +1,7 @@
-import type { VersionKind } from '../ports/store.js';
+import type { NodeRow, VersionKind } from '../ports/store.js';
 import type { Session } from '../session/session.js';
 import type { Draft } from './draft.js';
+import { type Decision, decide } from './merging.js';
 import { type FileNode, pathOf } from './node.js';
 import type { View } from './view.js';
 
@@ -8,52 +9,90 @@ import type { View } from './view.js';
 export type Told = Promise<unknown> | undefined;
 
 /**
- * Makes a draft the head of its file (spec §4.5): what it replaces is in the history already. A file that
- * somebody else removed meanwhile is back; one that the session itself removed stays removed.
+ * Makes a draft the head of its file, merged with what others saved since (spec §4.5): what it replaces is in the
+ * history already. A file that somebody else removed meanwhile is back; one that the session itself removed stays
+ * removed.
+ * @param pid the process that saves, 0 when nobody knows
+ * @param madeFrom the content that the draft's bytes come from, where it is not for the draft to tell
+ * @throws {Unmerged} with nothing saved, when the merge takes long
  */
-export function saveDraft(view: View, draft: Draft): Told {
+export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sourceOf(draft)): Told {
   const { tree } = view;
-  const { store } = tree.services;
+  const { store, clock } = tree.services;
   if (draft.node.isLocal) return keepAside(view, draft, 'conflict');
   const target = placeOf(view, draft);
   if (!target) return undefined;
   const { node, path } = target;
-  const bytes = draft.bytes;
+  const { session, begun, claimed, bytes: text } = draft;
+  const decision = decide(view, node, { path, session, pid, begun, text, madeFrom, claimed });
+  const bytes = decision.kind === 'merged' ? decision.bytes : text;
   const before = node.content;
-  const time =
-    draft.timeSet && (before === null || draft.mtime > node.shown)
-      ? draft.mtime
-      : draftTime(draft, node, tree.services.clock());
-  const content = store.write(() => {
+  const time = timeOf(draft, node, decision, clock());
+  const { content, written } = store.write(() => {
     const id = store.putContent(bytes);
+    const own = decision.kind === 'merged' ? store.putContent(text) : id;
     if (id !== before) {
+      const sessionRow = store.sessionRow(session);
       const row = {
         ...node.row(),
         content: id,
         size: bytes.length,
         mtime: time,
-        ctime: tree.services.clock(),
+        ctime: clock(),
         shown: Math.max(node.shown, time),
       };
-      store.saveHead(row, path, 'saved', store.sessionRow(draft.session));
+      saveVersions(view, row, path, decision, before, sessionRow, own);
     } else if (draft.timeSet) {
       store.updateNode({ ...node.row(), mtime: draft.mtime });
       store.recordChange(tree.id, node.id);
     }
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
-    return id;
+    return { content: id, written: own };
     // A file that was put back just now is this draft's own: there is nothing to look at again.
   }, target.names.length > 0);
   if (content !== before) {
-    setHead(view, node, content, bytes.length, time, draft.session);
-    node.ctime = tree.services.clock();
+    setHead(view, node, content, bytes.length, time, session);
+    node.ctime = clock();
   } else if (draft.timeSet) node.mtime = draft.mtime;
   const timeOnly = content === before && draft.timeSet;
-  closeDraft(view, draft, content);
+  closeDraft(view, draft, written);
   if (content === before && !timeOnly && target.names.length === 0) return undefined;
   // A file that is back is news to the kernel it came back through, too.
   const attributes = [node, ...target.names.map(({ parent }) => parent)];
   return tree.announce({ attributes, names: target.names }, target.names.length > 0 ? null : view);
+}
+
+/** The content whose bytes are still in a draft, or null where there was none; undefined when all of them are new. */
+function sourceOf(draft: Draft): number | null | undefined {
+  return draft.keepsBase || draft.base === null ? draft.base : undefined;
+}
+
+/** Stores a new head with the entries in the history that a decision asks for; for use in a transaction. */
+function saveVersions(
+  view: View,
+  row: NodeRow,
+  path: string,
+  decision: Decision,
+  before: number | null,
+  session: number,
+  written: number,
+): void {
+  const { store } = view.tree.services;
+  const { tree } = row;
+  if (decision.kind === 'merged') {
+    store.saveHead(row, path, 'merged', session, { base: decision.base, written });
+    return;
+  }
+  if (decision.kind === 'conflict' && before !== null)
+    store.addVersion({ tree, path, content: before, kind: 'conflict', session });
+  store.saveHead(row, path, 'saved', session);
+}
+
+/** A time that was set through the draft is the file's, unless what others saved is in it as well. */
+function timeOf(draft: Draft, node: FileNode, decision: Decision, now: number): number {
+  if (decision.kind === 'merged') return node.nextTime(now, Math.max(draft.shown, draft.mtime));
+  if (draft.timeSet && (node.content === null || draft.mtime > node.shown)) return draft.mtime;
+  return Math.floor(draft.mtime / 1000) > Math.floor(node.shown / 1000) ? draft.mtime : node.nextTime(now);
 }
 
 /** Changes a file's head in memory, and what that means for the quota. */
@@ -66,21 +105,19 @@ export function setHead(
   session: Session | null,
 ): void {
   view.tree.quota.addFile(0, size - node.size);
+  if (node.content === null) node.born = view.tree.services.clock();
   node.content = content;
   node.size = size;
   node.mtime = mtime;
   node.savedBy = session?.key;
 }
 
-function draftTime(draft: Draft, node: FileNode, now: number): number {
-  return Math.floor(draft.mtime / 1000) > Math.floor(node.shown / 1000) ? draft.mtime : node.nextTime(now);
-}
-
-/** Ends a draft whose bytes are a content now; the session's open handles show that content. */
+/** Ends a draft whose bytes are a content now; the session's open handles show that content, whatever it was merged with. */
 function closeDraft(view: View, draft: Draft, content: number): void {
   const { node, session } = draft;
   endDraft(view, draft);
-  view.tree.services.knowledge.wrote(session, view.tree.id, node.parent ? pathOf(node) : node.removedFrom, content);
+  const { knowledge, clock } = view.tree.services;
+  knowledge.wrote(session, view.tree.id, node.parent ? pathOf(node) : node.removedFrom, content, clock());
   for (const reader of node.readers) if (reader.session.key === session.key) reader.content = content;
   for (const { handles } of view.tree.views) {
     for (const handle of handles.values()) {

@@ -1,10 +1,13 @@
+import type { MergeOptions } from '../merge/merge-sides.js';
 import type { Clock } from '../ports/clock.js';
 import type { Processes } from '../ports/process.js';
 import type { NodeRow, TreeStore } from '../ports/store.js';
 import type { Knowledge } from '../session/knowledge.js';
 import type { SessionFinder } from '../session/session-finder.js';
+import type { Merger } from './merging.js';
 import { DirectoryNode, FileNode, pathOf, type TreeNode } from './node.js';
 import type { Quota } from './quota.js';
+import type { Unseen } from './unseen.js';
 import type { View } from './view.js';
 
 /** What every tree of a daemon shares. */
@@ -14,6 +17,9 @@ export interface TreeServices {
   readonly processes: Processes;
   readonly sessions: SessionFinder;
   readonly knowledge: Knowledge;
+  readonly merger: Merger;
+  /** Name of this machine, for the comments that a merge leaves. */
+  readonly host: string;
   /** Has the other processes that serve this store tell their kernels of what was committed; undefined when there are none. */
   tellPeers(): Promise<void> | undefined;
   /** True when other processes serve this store too. */
@@ -36,11 +42,16 @@ export class Tree {
   /** Files that one mount put aside under a local name, which other mounts' programs may still have open. */
   readonly departed = new Map<number, TreeNode>();
   readonly views = new Set<View>();
+  /** What sessions put aside without knowing it, by the path that it had. */
+  readonly setAside = new Map<string, Unseen>();
   /** Removed nodes that no kernel knows any more; their rows go with the next background work. */
   readonly forgotten: { readonly id: number; readonly local: boolean }[] = [];
+  /** Frontmatter keys that the harness itself keeps. */
+  readonly #maintained: readonly string[];
   #announced: Promise<unknown> = Promise.resolve();
 
-  constructor(id: number, services: TreeServices, quota: Quota) {
+  constructor(id: number, services: TreeServices, quota: Quota, maintained: readonly string[] = []) {
+    this.#maintained = maintained;
     this.id = id;
     this.services = services;
     this.quota = quota;
@@ -98,6 +109,12 @@ export class Tree {
     this.adopt(node, parent, name);
     this.quota.addDirectory(1);
     return node;
+  }
+
+  /** What a merge of two sessions' texts of a file has to know besides them: the text that is saved now is the newer one. */
+  mergeOptions(path: string): MergeOptions {
+    const date = new Date(this.services.clock() / 1000).toISOString().slice(0, 10);
+    return { path, maintained: this.#maintained, newer: 'other', from: { host: this.services.host, date } };
   }
 
   /** True when a kernel can show what another one changes. */
@@ -170,7 +187,9 @@ export class Tree {
         if (!linked) this.detach(node, null);
       }
       if (!row || !linked) continue;
+      const unsaved = node?.kind !== 'file' || node.content === null;
       const now = node ? this.#update(node, row) : this.#link(row);
+      if (unsaved && now?.kind === 'file') now.born = this.services.clock();
       if (!now?.parent) continue;
       names.push({ parent: now.parent, name: now.name });
       attributes.push(now.parent, now);

@@ -1,10 +1,11 @@
 import { constants } from 'node:os';
 import { nameFault } from '../ports/limits.js';
 import { Outdated } from '../ports/store.js';
-import { entryFor, NO_ENTRY } from './attributes.js';
+import { entryFor } from './attributes.js';
 import { type AttributeChange, changeAttributes } from './changing-attributes.js';
 import type { Fh } from './handles.js';
 import { writeLocal } from './local-files.js';
+import { Unmerged } from './merging.js';
 import { makeDirectory, makeNode, removeDirectory, unlink } from './naming.js';
 import type { TreeNode } from './node.js';
 import { O_APPEND } from './open-flags.js';
@@ -12,6 +13,7 @@ import { create, flush, open, release } from './opening.js';
 import { read } from './reading.js';
 import { rename } from './renaming.js';
 import type { Told } from './saving.js';
+import { isHidden } from './unseen.js';
 import type { Caller, View } from './view.js';
 import { changeDraft, contentOf, writeThrough } from './writing.js';
 
@@ -22,8 +24,9 @@ const NAME_MAX = 255;
 const FALLOC_FL_KEEP_SIZE = 1;
 
 /** Answers 0 at once, or when the other kernels were told. */
-function done(result: Told | number): 0 | number | Promise<0> {
-  return result === undefined || typeof result === 'number' ? (result ?? 0) : result.then(() => 0 as const);
+function done(result: Told | number | Promise<Told | number>): number | Promise<number> {
+  if (!(result instanceof Promise)) return result ?? 0;
+  return result.then((value) => (typeof value === 'number' ? value : 0));
 }
 
 /** How often an operation looks again when others keep changing the tree before it can commit. */
@@ -37,6 +40,23 @@ function settled<T>(work: () => T): T {
     } catch (error) {
       if (!(error instanceof Outdated) || attempt === ATTEMPTS) throw error;
     }
+  }
+}
+
+/** How often a merge is tried beside other requests when its sides keep changing; then everybody waits for it. */
+const PATIENCE = 3;
+
+/** The same for an operation that may need a merge: that is done elsewhere when it takes long, and other requests go on. */
+function merged<T>(view: View, work: () => T, attempt = 1): T | Promise<T> {
+  const { merger } = view.tree.services;
+  try {
+    merger.inPlace = attempt > PATIENCE;
+    return settled(work);
+  } catch (error) {
+    if (!(error instanceof Unmerged)) throw error;
+    return error.ready.then(() => merged(view, work, attempt + 1));
+  } finally {
+    merger.inPlace = false;
   }
 }
 
@@ -54,7 +74,9 @@ export class ViewOperations {
     const fault = nameFault(name);
     if (fault || name === null) return fault === 'too long' ? errno.ENAMETOOLONG : errno.EINVAL;
     const node = this.#view.child(directory, name);
-    return node ? this.#view.found(node, caller) : NO_ENTRY;
+    if (!node || (node.kind === 'file' && isHidden(this.#view, node, caller)))
+      return this.#view.missing(directory, name, caller, node !== undefined);
+    return this.#view.found(node, caller);
   }
 
   forget(node: number, count: number): void {
@@ -101,7 +123,7 @@ export class ViewOperations {
     newName: string | null,
     flags: number,
   ) {
-    return done(settled(() => rename(this.#view, caller, parent, name, newParent, newName, flags)));
+    return done(merged(this.#view, () => rename(this.#view, caller, parent, name, newParent, newName, flags)));
   }
 
   open(caller: Caller, id: number, flags: number) {
@@ -151,12 +173,12 @@ export class ViewOperations {
   }
 
   flush(caller: Caller, _id: number, fh: Fh) {
-    return done(settled(() => flush(this.#view, caller, this.#view.handles.get(fh))));
+    return done(merged(this.#view, () => flush(this.#view, caller, this.#view.handles.get(fh))));
   }
 
   release(_caller: Caller, _id: number, fh: Fh) {
     const handle = this.#view.handles.delete(fh);
-    return done(settled(() => release(this.#view, handle)));
+    return done(merged(this.#view, () => release(this.#view, handle)));
   }
 
   fsync(_caller: Caller): Promise<0> {

@@ -2,10 +2,10 @@ import { constants } from 'node:os';
 import { DEPTH_MAX, nameFault } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
 import type { CallingProcess } from '../session/session.js';
-import { attributesOf, type EntryAnswer, entryFor } from './attributes.js';
+import { attributesOf, type EntryAnswer, entryFor, NO_ENTRY } from './attributes.js';
 import { HandleTable } from './handles.js';
 import type { KernelCache } from './kernel-cache.js';
-import { DirectoryNode, depthOf, FileNode, type TreeNode } from './node.js';
+import { DirectoryNode, depthOf, FileNode, pathOf, type TreeNode } from './node.js';
 import type { Tree } from './tree.js';
 
 const { errno } = constants;
@@ -148,6 +148,16 @@ export class View {
   found(node: TreeNode, caller: Caller): EntryAnswer {
     this.count(node);
     return entryFor(this, node, caller);
+  }
+
+  /** Answers for a name that is not there. Of memory the kernel asks every time: who saw it missing matters to a merge. */
+  missing(parent: DirectoryNode, name: string, caller: Caller, onlyHidden: boolean): EntryAnswer {
+    if (parent.isLocal || this.isLocalName(parent, name)) return NO_ENTRY;
+    if (onlyHidden) return { ...NO_ENTRY, entryValid: 0 };
+    const { knowledge, clock } = this.tree.services;
+    const path = pathOf(parent);
+    knowledge.missed(this.caller(caller).session, this.tree.id, path === '' ? name : `${path}/${name}`, clock());
+    return { ...NO_ENTRY, entryValid: 0 };
   }
 
   /** The same for a node that was made just now, once the other kernels were told: what changed meanwhile is in the answer. */

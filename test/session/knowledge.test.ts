@@ -9,42 +9,70 @@ beforeEach(() => {
   knowledge = new Knowledge();
 });
 
-test('a session knows what it was served last, or wrote after it', () => {
-  expect(knowledge.of(one.key, 1, 'a.md')).toBe(undefined);
-  knowledge.served(one, 1, 'a.md', 10);
-  expect(knowledge.of(one.key, 1, 'a.md')).toEqual({ content: 10, wrote: undefined });
-  knowledge.wrote(one, 1, 'a.md', 11);
-  expect(knowledge.of(one.key, 1, 'a.md')).toEqual({ content: 11, wrote: 11 });
-  knowledge.served(one, 1, 'a.md', 12);
-  expect(knowledge.of(one.key, 1, 'a.md')).toEqual({ content: 12, wrote: 11 });
+const of = (session = one, tree = 1, path = 'a.md') => knowledge.of(session.key, tree, path);
+
+test('a read settles what was known before it, and a write settles itself', () => {
+  expect(of()).toBeUndefined();
+  knowledge.read(one, 1, 'a.md', 10, 7, 100);
+  expect(of()).toMatchObject({ settled: undefined, read: { content: 10, pid: 7, at: 100 } });
+  knowledge.read(one, 1, 'a.md', 11, 8, 200);
+  expect(of()).toMatchObject({ settled: { content: 10, at: 100 }, read: { content: 11, pid: 8, at: 200 } });
+  knowledge.wrote(one, 1, 'a.md', 12, 300);
+  expect(of()).toMatchObject({ settled: { content: 12, at: 300 }, read: undefined });
+  knowledge.read(one, 1, 'a.md', 13, 8, 400);
+  expect(of()).toMatchObject({ settled: { content: 12 }, read: { content: 13 } });
+  expect(knowledge.latest(one.key, 1, 'a.md')).toBe(13);
 });
 
-test('to have seen a file missing is knowledge too', () => {
-  knowledge.served(one, 1, 'a.md', null);
-  expect(knowledge.of(one.key, 1, 'a.md')).toEqual({ content: null, wrote: undefined });
+test('to have seen a file missing, or to have removed it, is knowledge too', () => {
+  knowledge.missed(one, 1, 'a.md', 100);
+  expect(of()).toMatchObject({ settled: { content: null, at: 100 }, read: undefined });
+  knowledge.read(one, 1, 'a.md', 10, 7, 200);
+  expect(of()).toMatchObject({ settled: { content: null }, read: { content: 10 } });
+  knowledge.missed(one, 1, 'a.md', 300);
+  expect(of()).toMatchObject({ settled: { content: null, at: 300 }, read: undefined });
+  expect(knowledge.latest(one.key, 1, 'a.md')).toBeNull();
+});
+
+test('a part that was read counts where nothing else is known', () => {
+  knowledge.readPart(one, 1, 'a.md', 10, 100);
+  expect(of()).toMatchObject({ settled: { content: 10 }, read: undefined });
+  knowledge.wrote(one, 1, 'a.md', 11, 200);
+  knowledge.readPart(one, 1, 'a.md', 12, 300);
+  expect(of()).toMatchObject({ settled: { content: 11, at: 200 }, read: undefined });
 });
 
 test('sessions, trees and paths are kept apart', () => {
-  knowledge.served(one, 1, 'a.md', 10);
-  expect(knowledge.of(two.key, 1, 'a.md')).toBe(undefined);
-  expect(knowledge.of(one.key, 2, 'a.md')).toBe(undefined);
-  expect(knowledge.of(one.key, 1, 'a.md/b')).toBe(undefined);
+  knowledge.read(one, 1, 'a.md', 10, 7, 100);
+  expect(of(two)).toBeUndefined();
+  expect(of(one, 2)).toBeUndefined();
+  expect(of(one, 1, 'a.md/b')).toBeUndefined();
 });
 
-test('what was noted is handed over once, the newest of each', () => {
-  knowledge.served(one, 1, 'a.md', 10);
-  knowledge.wrote(one, 1, 'a.md', 11);
-  knowledge.served(two, 1, 'a.md', 10);
+test('what was noted is handed over once, the newest of each; names that were never there are not', () => {
+  knowledge.read(one, 1, 'a.md', 10, 7, 100);
+  knowledge.wrote(one, 1, 'a.md', 11, 200);
+  knowledge.read(two, 1, 'a.md', 10, 8, 300);
+  knowledge.missed(two, 1, 'b.md', 300);
+  knowledge.read(two, 1, 'c.md', 12, 8, 300);
+  knowledge.missed(two, 1, 'c.md', 400);
   expect(knowledge.takeUnsaved()).toEqual([
-    { session: one.key, name: one.name, tree: 1, path: 'a.md', known: { content: 11, wrote: 11 } },
-    { session: two.key, name: two.name, tree: 1, path: 'a.md', known: { content: 10, wrote: undefined } },
+    { session: one, tree: 1, path: 'a.md', content: 11, wrote: 11 },
+    { session: two, tree: 1, path: 'a.md', content: 10, wrote: null },
+    { session: two, tree: 1, path: 'c.md', content: null, wrote: null },
   ]);
   expect(knowledge.takeUnsaved()).toEqual([]);
 });
 
-test('to be served the same again is nothing new', () => {
-  knowledge.served(one, 1, 'a.md', 10);
-  knowledge.takeUnsaved();
-  knowledge.served(one, 1, 'a.md', 10);
-  expect(knowledge.takeUnsaved()).toEqual([]);
+test('a session that goes on with another daemon knows what was stored of it', () => {
+  const asked: unknown[] = [];
+  knowledge = new Knowledge((...key) => {
+    asked.push(key);
+    return key[2] === 'a.md' ? { content: 10, wrote: 9 } : undefined;
+  });
+  expect(of()).toMatchObject({ settled: { content: 10, at: 0 }, read: undefined });
+  knowledge.read(one, 1, 'a.md', 11, 7, 100);
+  expect(of()).toMatchObject({ settled: { content: 10 }, read: { content: 11 } });
+  expect(asked).toEqual([[one.key, 1, 'a.md']]);
+  expect(of(one, 1, 'b.md')).toBeUndefined();
 });

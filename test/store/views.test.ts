@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { procProcesses } from '../../src/daemon/processes.js';
+import { ThreadedMerger } from '../../src/daemon/threaded-merger.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { Knowledge } from '../../src/session/knowledge.js';
 import { SessionFinder } from '../../src/session/session-finder.js';
@@ -35,6 +36,8 @@ beforeEach(() => {
   const services = {
     ...{ store: opened, clock, processes: procProcesses, knowledge: new Knowledge() },
     sessions: new SessionFinder(procProcesses, clock, 'boot', () => undefined),
+    merger: new ThreadedMerger(),
+    host: 'machine',
     tellPeers: () => undefined,
     hasPeers: () => false,
   };
@@ -49,7 +52,7 @@ beforeEach(() => {
     tree,
     opened.newId(),
     '/two',
-    { forget: () => new Promise((resolve) => waiting.push(resolve)) },
+    { outdateNames: () => {}, forget: () => new Promise((resolve) => waiting.push(resolve)) },
     isLocal,
   );
   [first, second] = [new ViewOperations(one), new ViewOperations(two)];

@@ -1,0 +1,15 @@
+import { parentPort } from 'node:worker_threads';
+import { type Reconciled, reconcile } from '../session/reconcile.js';
+import { bufferOf, type MergeAnswer, type MergeRequest } from './merge-messages.js';
+
+/** The entry of a worker thread: merges one meeting after the other. */
+parentPort?.on('message', ({ id, meeting: { bases, head, text, options } }: MergeRequest) => {
+  let reconciled: Reconciled | undefined;
+  try {
+    const meeting = { bases: bases.map(bufferOf), head: bufferOf(head), text: bufferOf(text), options };
+    reconciled = reconcile(meeting);
+  } catch {
+    // Whoever asked merges it again in place, and there the fault is seen.
+  }
+  parentPort?.postMessage({ id, reconciled } satisfies MergeAnswer);
+});

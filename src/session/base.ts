@@ -1,0 +1,40 @@
+import { changeCount } from '../merge/change-count.js';
+import type { Known } from './knowledge.js';
+
+/** How long after a read, in µs, a save by the same process can still be one that the read only prepared. */
+export const AT_ONCE = 2_000_000;
+
+/** A save, as far as it matters for what it is measured against. Times are µs since the epoch. */
+export interface Save {
+  /** The process that saves. */
+  readonly pid: number;
+  /** When its first byte was written, or its temporary file made. */
+  readonly begun: number;
+  /** When the process started; 0 when that is not known. */
+  readonly started: number;
+}
+
+/**
+ * The contents that a session's text may have been made from, by their ids (null is an empty one); none when the
+ * session never saw the file. Many programs read a file again just before they replace it, which says nothing about
+ * where their new text came from: such a read is the second of two (spec §5.3). A program that did not run yet when
+ * the session knew the first has only the second.
+ */
+export function candidateBases(known: Known | undefined, save: Save): readonly (number | null)[] {
+  if (!known) return [];
+  const { settled, read } = known;
+  if (!read) return settled ? [settled.content] : [];
+  const prepares = read.pid === save.pid && save.begun - read.at <= AT_ONCE;
+  if (!settled || !prepares || settled.content === read.content || save.started > settled.at) return [read.content];
+  return [settled.content, read.content];
+}
+
+/** Index of the content that explains a text with the fewest changed lines; of equals, the last. */
+export function explainingBase(bases: readonly Buffer[], text: Buffer): number {
+  let [best, fewest] = [0, Number.POSITIVE_INFINITY];
+  bases.forEach((base, index) => {
+    const changes = bases.length === 1 ? 0 : changeCount(base, text);
+    if (changes <= fewest) [best, fewest] = [index, changes];
+  });
+  return best;
+}

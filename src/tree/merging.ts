@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { candidateBases } from '../session/base.js';
+import type { Meeting, Reconciled } from '../session/reconcile.js';
+import type { Session } from '../session/session.js';
+import type { FileNode } from './node.js';
+import { unseenBy } from './unseen.js';
+import type { View } from './view.js';
+
+/** Merges texts, the long ones somewhere else. */
+export interface Merger {
+  /** While true, everything is merged at once, however long that takes. */
+  inPlace: boolean;
+  /**
+   * The result when it is known or quick to get. Else a promise: once it has resolved, the same key has its result.
+   * @param key names the contents that meet
+   */
+  reconcile(meeting: Meeting, key: () => string): Reconciled | Promise<void>;
+}
+
+/** Thrown, with nothing changed, by what needs a merge that takes long; to be tried again when `ready` has resolved. */
+export class Unmerged extends Error {
+  override readonly name = 'Unmerged';
+  readonly ready: Promise<void>;
+
+  constructor(ready: Promise<void>) {
+    super('the merge is not done yet');
+    this.ready = ready;
+  }
+}
+
+/** A text that is about to be saved. */
+export interface Saving {
+  readonly path: string;
+  readonly session: Session;
+  /** The process that saves. */
+  readonly pid: number;
+  /** When it began, in µs since the epoch. */
+  readonly begun: number;
+  readonly text: Buffer;
+  /** The content whose bytes are still in the text; undefined when nothing of a file is left in it. */
+  readonly madeFrom: number | null | undefined;
+  /** Bytes of the quota that are held for it already. */
+  readonly claimed: number;
+}
+
+/** What the new head is to be. */
+export type Decision =
+  /** The text as it is. */
+  | { readonly kind: 'text' }
+  /** What both sides have, merged by a base. */
+  | { readonly kind: 'merged'; readonly bytes: Buffer; readonly base: number | null }
+  /** The text, and what it replaces is kept as the losing side of a conflict (spec §6.5). */
+  | { readonly kind: 'conflict' };
+
+const TEXT: Decision = { kind: 'text' };
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Decides how a session's text meets the head of a file (spec §4.5, §5.2–5.5).
+ * @param node the file, undefined when the path has none
+ * @throws {Unmerged} when the merge takes long
+ */
+export function decide(view: View, node: FileNode | undefined, saving: Saving): Decision {
+  const { store } = view.tree.services;
+  const unseen = unseenBy(view, node, saving.path, saving);
+  const head = node?.content ?? unseen?.head ?? null;
+  if (head === null) return TEXT;
+  const ids = unseen ? [unseen.known] : basesOf(view, node, saving);
+  if (ids.every((id) => id === head)) return TEXT;
+  const kept = ids.flatMap((id) => {
+    const bytes = id === null ? EMPTY : store.contentIfKept(id);
+    return bytes ? [{ id, bytes }] : [];
+  });
+  const { text } = saving;
+  const meeting: Meeting = {
+    bases: kept.map(({ bytes }) => bytes),
+    head: store.contentIfKept(head) ?? EMPTY,
+    text,
+    options: view.tree.mergeOptions(saving.path),
+  };
+  const reconciled = view.tree.services.merger.reconcile(meeting, () => {
+    const digest = createHash('sha256').update(text).digest('base64');
+    return `${kept.map(({ id }) => id ?? 0)}/${head}/${view.tree.id}/${saving.path}/${digest}`;
+  });
+  if (reconciled instanceof Promise) throw new Unmerged(reconciled);
+  const { result } = reconciled;
+  const base = kept[reconciled.base]?.id ?? null;
+  if (base === head) return TEXT;
+  if (result.kind === 'refused' || !fits(view, node, result.bytes, saving.claimed)) return { kind: 'conflict' };
+  return result.bytes.equals(text) ? TEXT : { kind: 'merged', bytes: result.bytes, base };
+}
+
+/** What the text may have been made from; none when the session replaces a file that it never saw. */
+function basesOf(view: View, node: FileNode | undefined, saving: Saving): readonly (number | null)[] {
+  if (saving.madeFrom !== undefined) return [saving.madeFrom];
+  const { knowledge, processes } = view.tree.services;
+  const { session, pid, begun, path } = saving;
+  const known = knowledge.of(session.key, view.tree.id, path);
+  const started = known?.read && known.settled ? (processes.started(pid) ?? 0) : 0;
+  const bases = candidateBases(known, { pid, begun, started });
+  // A file that came to be after the save had begun was missing for who began it.
+  return bases.length === 0 && node && node.born > begun ? [null] : bases;
+}
+
+/** Whether a merged text is within the limits; where it is not, both sides are kept apart. */
+function fits(view: View, node: FileNode | undefined, bytes: Buffer, claimed: number): boolean {
+  const { quota } = view.tree;
+  return bytes.length <= quota.limits.fileBytes && quota.allowsBytes(bytes.length - (node?.size ?? 0) - claimed);
+}

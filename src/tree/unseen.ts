@@ -1,0 +1,55 @@
+import { AT_ONCE } from '../session/base.js';
+import type { Session } from '../session/session.js';
+import type { FileNode } from './node.js';
+import type { Caller, View } from './view.js';
+
+/**
+ * A newest content that somebody took out of the way without knowing it: another session had saved it. Many programs
+ * remove a file, or put it aside, to make it anew; what they make soon after is merged with it.
+ */
+export interface Unseen {
+  /** Who did: a process, or the key of a session. */
+  readonly by: number | string;
+  /** The content that it knew. */
+  readonly known: number | null;
+  readonly head: number;
+  /** How long this holds, in µs since the epoch. */
+  readonly until: number;
+}
+
+/** What a session that takes a file away does not know of it; undefined when it knows the newest content, or never looked. */
+export function unseenHead(view: View, node: FileNode, session: Session, path: string): Unseen | undefined {
+  const { knowledge, clock } = view.tree.services;
+  const known = knowledge.latest(session.key, view.tree.id, path);
+  const { content } = node;
+  if (known === undefined || content === null || known === content || node.savedBy === session.key) return undefined;
+  return { by: session.key, known, head: content, until: clock() + AT_ONCE };
+}
+
+/** Whether a process has just removed a file in vain, and goes on as if it was gone. */
+export function isHidden(view: View, node: FileNode, caller: Caller): boolean {
+  if (!node.hidden) return false;
+  if (holds(view, node.hidden) && node.content === node.hidden.head) return node.hidden.by === view.caller(caller).pid;
+  node.hidden = undefined;
+  return false;
+}
+
+/** Remembers what was put aside under another name. */
+export function putAside(view: View, path: string, unseen: Unseen): void {
+  const { setAside } = view.tree;
+  for (const [other, old] of setAside) if (!holds(view, old)) setAside.delete(other);
+  setAside.set(path, unseen);
+}
+
+/** What a save of a path by a process of a session has to be merged with, though it is not what the session replaces. */
+export function unseenBy(view: View, node: FileNode | undefined, path: string, by: { session: Session; pid: number }) {
+  const hidden = node?.hidden;
+  if (hidden && hidden.by === by.pid && holds(view, hidden)) return hidden;
+  const aside = view.tree.setAside.get(path);
+  if (!aside || aside.by !== by.session.key || !holds(view, aside)) return undefined;
+  return (node?.content ?? null) === null ? aside : undefined;
+}
+
+function holds(view: View, unseen: Unseen): boolean {
+  return view.tree.services.clock() <= unseen.until;
+}

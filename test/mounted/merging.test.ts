@@ -1,0 +1,341 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { Agent } from './agent.js';
+import { program, read } from './agent-work.js';
+import { type Stage, staged } from './stage.js';
+
+const START = '- one\n- two\n';
+const FOREIGN = `${START}- foreign\n`;
+
+/** A session that saves, and another one that saved a line meanwhile. */
+interface Scene {
+  readonly stage: Stage;
+  readonly one: Agent;
+  readonly path: string;
+  /** The other session adds a line. */
+  readonly foreign: () => Promise<unknown>;
+}
+
+const append = (agent: Agent, path: string, text: string) =>
+  agent.run((fs, _, file, line) => fs.appendFileSync(file, line), path, text);
+const write = (agent: Agent, path: string, text: string) =>
+  agent.run((fs, _, file, content) => fs.writeFileSync(file, content), path, text);
+/** Saves as Claude Code does: reads the file again, writes a temporary beside it, and puts that in its place. */
+const replace = (agent: Agent, path: string, text: string) =>
+  agent.run(
+    (fs, _, file, content) => {
+      if (fs.existsSync(file)) fs.readFileSync(file);
+      const temporary = `${file}.tmp.${process.pid}.0123456789ab`;
+      const fd = fs.openSync(temporary, 'wx');
+      fs.writeSync(fd, content);
+      fs.fsyncSync(fd);
+      fs.closeSync(fd);
+      fs.renameSync(temporary, file);
+    },
+    path,
+    text,
+  );
+/** Changes a file as a tool does that reads and replaces it in one go. */
+const edit = (agent: Agent, path: string, from: string, to: string) =>
+  agent.run(
+    (fs, _, file, old, now) => {
+      const content = fs.readFileSync(file, 'utf8').replace(old, now);
+      fs.writeFileSync(`${file}.tmp.${process.pid}.0123456789ab`, content);
+      fs.renameSync(`${file}.tmp.${process.pid}.0123456789ab`, file);
+    },
+    path,
+    from,
+    to,
+  );
+
+interface Case {
+  readonly name: string;
+  readonly act: (scene: Scene) => Promise<unknown>;
+  readonly result: string | null;
+  /** Kinds of the versions, newest first. */
+  readonly kinds: readonly string[];
+  /** What the file holds at the start; null for no file. */
+  readonly start?: string | null;
+}
+
+const cases: Case[] = [
+  {
+    name: 'Write after an old read',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await replace(one, path, `${START}- mine\n`);
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
+    name: 'Write in place after an old read',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await write(one, path, `${START}- mine\n`);
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
+    name: 'Edit after an old read',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await edit(one, path, 'two', 'TWO');
+    },
+    result: '- one\n- TWO\n- foreign\n',
+    kinds: ['saved', 'saved', 'saved'],
+  },
+  {
+    name: "a removal of another's line after really reading it",
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await read(one, path);
+      await edit(one, path, '- foreign\n', '');
+    },
+    result: START,
+    kinds: ['saved', 'saved', 'saved'],
+  },
+  {
+    name: 'the same by a program that reads once, and saves some time later',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await read(one, path);
+      await delay(2100);
+      await write(one, path, START);
+    },
+    result: START,
+    kinds: ['saved', 'saved', 'saved'],
+  },
+  {
+    name: 'sed -i',
+    act: async ({ one, path, foreign }) => {
+      await program(one, 'cat "$1"', path);
+      await foreign();
+      await delay(50);
+      await program(one, 'sed -i -e s/two/TWO/ -e /foreign/d "$1"', path);
+    },
+    result: '- one\n- TWO\n',
+    kinds: ['saved', 'saved', 'saved'],
+  },
+  {
+    name: '>>',
+    act: async ({ one, path, foreign }) => {
+      await program(one, 'cat "$1"', path);
+      await foreign();
+      await program(one, 'echo "- mine" >>"$1"', path);
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['saved', 'saved', 'saved'],
+  },
+  {
+    name: '>> through a descriptor that was opened before',
+    act: async ({ one, path, foreign }) => {
+      await one.run((fs, own, file) => {
+        own['fd'] = fs.openSync(file, 'a');
+      }, path);
+      await foreign();
+      await one.run((fs, own) => {
+        fs.writeSync(own['fd'] ?? -1, '- mine\n');
+        fs.closeSync(own['fd'] ?? -1);
+      });
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
+    name: 'a change in the middle of an open file',
+    act: async ({ one, path, foreign }) => {
+      await one.run((fs, own, file) => {
+        own['fd'] = fs.openSync(file, 'r+');
+        fs.writeSync(own['fd'], 'ONE', 2);
+      }, path);
+      await foreign();
+      await one.run((fs, own) => fs.closeSync(own['fd'] ?? -1));
+    },
+    result: '- ONE\n- two\n- foreign\n',
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
+    name: "an editor's write and rename",
+    act: async ({ one, path, foreign }) => {
+      await program(one, 'cat "$1"', path);
+      await foreign();
+      await program(one, 'printf "%s\\n" "- one" "- two" "- mine" >"$1.new"; mv "$1.new" "$1"', path);
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
+    name: 'git checkout of a file',
+    act: async ({ stage, one, path, foreign }) => {
+      const worktree = `--git-dir=${join(stage.user.home, 'notes.git')} --work-tree="$(dirname "$1")"`;
+      const git = `git -c user.name=n -c user.email=n@example.com ${worktree}`;
+      await program(
+        one,
+        `git init -q --bare ${join(stage.user.home, 'notes.git')}; ${git} add "$1"; ${git} commit -qm one`,
+        path,
+      );
+      await foreign();
+      await program(one, `cat "$1"; ${git} checkout -q HEAD -- "$1"`, path);
+    },
+    result: START,
+    kinds: ['saved', 'removed', 'saved', 'saved'],
+  },
+  {
+    name: 'blind overwrite',
+    act: async ({ one, path, foreign }) => {
+      await foreign();
+      await program(one, 'echo mine >"$1"', path);
+    },
+    result: 'mine\n',
+    kinds: ['saved', 'saved', 'saved'],
+  },
+  {
+    name: 'both create',
+    start: null,
+    act: async ({ one, path, foreign }) => {
+      expect(await one.run((fs, _, file) => fs.existsSync(file), path)).toBe(false);
+      await foreign();
+      await replace(one, path, '- mine\n');
+    },
+    result: '- foreign\n- mine\n',
+    kinds: ['merged', 'saved'],
+  },
+  {
+    name: 'both create, and both write at once',
+    start: null,
+    act: async ({ one, path, foreign }) => {
+      await one.run((fs, own, file) => {
+        own['fd'] = fs.openSync(file, 'w');
+        fs.writeSync(own['fd'], '- mine\n');
+      }, path);
+      await foreign();
+      await one.run((fs, own) => fs.closeSync(own['fd'] ?? -1));
+    },
+    result: '- foreign\n- mine\n',
+    kinds: ['merged', 'saved'],
+  },
+  {
+    name: 'a removal against a newer save',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await one.run((fs, _, file) => fs.unlinkSync(file), path);
+      expect(await program(one, 'cat "$1"', path)).toBe(FOREIGN);
+      // The process that removed it may be about to make it anew, and sees it gone until it is clear that it is not.
+      expect(await one.run((fs, _, file) => fs.existsSync(file), path)).toBe(false);
+      await delay(2100);
+    },
+    result: FOREIGN,
+    kinds: ['saved', 'saved'],
+  },
+  {
+    name: 'saving twice after a merge',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await replace(one, path, `${START}- mine\n`);
+      await replace(one, path, `${START}- mine\n- mine too\n`);
+    },
+    result: `${FOREIGN}- mine\n- mine too\n`,
+    kinds: ['merged', 'merged', 'saved', 'saved'],
+  },
+  {
+    name: 'saving twice through one open file',
+    act: async ({ one, path, foreign }) => {
+      await one.run((fs, own, file) => {
+        own['fd'] = fs.openSync(file, 'a');
+      }, path);
+      await foreign();
+      // A child that wrote closes its copy of the descriptor: a save.
+      const line = (text: string) => program(one, `printf -- '${text}' >&3`, path, true);
+      await line('- mine\\n');
+      await line('- mine too\\n');
+      await one.run((fs, own) => fs.closeSync(own['fd'] ?? -1));
+    },
+    result: `${FOREIGN}- mine\n- mine too\n`,
+    kinds: ['merged', 'merged', 'saved', 'saved'],
+  },
+  {
+    name: 'git checkout of a file that another session saved meanwhile',
+    act: async ({ stage, one, path, foreign }) => {
+      const worktree = `--git-dir=${join(stage.user.home, 'notes.git')} --work-tree="$(dirname "$1")"`;
+      const git = `git -c user.name=n -c user.email=n@example.com ${worktree}`;
+      const made = `git init -q --bare ${join(stage.user.home, 'notes.git')}; ${git} add "$1"; ${git} commit -qm one`;
+      await program(one, `${made}; echo "- mine" >>"$1"; cat "$1"`, path);
+      await foreign();
+      await program(one, `${git} checkout -q HEAD -- "$1"`, path);
+    },
+    result: FOREIGN,
+    kinds: ['merged', 'saved', 'saved', 'saved'],
+  },
+  {
+    name: 'an editor that puts the old file aside under a backup name',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await one.run(
+        (fs, _, file, content) => {
+          fs.renameSync(file, `${file}~`);
+          fs.writeFileSync(file, content, { flag: 'wx' });
+          fs.unlinkSync(`${file}~`);
+        },
+        path,
+        `${START}- mine\n`,
+      );
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'removed', 'saved', 'saved'],
+  },
+];
+
+test.each(cases)(
+  '$name',
+  ({ act, result, kinds, start = START }) =>
+    staged(40, async (stage) => {
+      const home = join(stage.user.home, 'second');
+      await stage.sh('mkdir "$1"', home);
+      const [here, there] = [await stage.mount(), await stage.mount({ home })];
+      const [one, two, third] = [await stage.agent(), await stage.agent(), await stage.agent()];
+      const path = `${here}/MEMORY.md`;
+      if (start !== null) await write(third, path, start);
+      const times = () =>
+        third.run(
+          (fs, _, a, b) => [a, b].map((p) => fs.statSync(p, { throwIfNoEntry: false })?.mtimeMs),
+          path,
+          `${there}/MEMORY.md`,
+        );
+      let before = 0;
+      const foreign = async () => {
+        await append(two, `${there}/MEMORY.md`, '- foreign\n');
+        const [time = 0, other] = await times();
+        expect(other).toBe(time);
+        before = time;
+      };
+      await act({ stage, one, path, foreign });
+      for (const agent of [one, two, third]) {
+        for (const dir of [here, there]) {
+          expect(
+            await agent.run((fs, _, file) => fs.existsSync(file) && fs.readFileSync(file, 'utf8'), `${dir}/MEMORY.md`),
+          ).toBe(result ?? false);
+        }
+      }
+      expect(await stage.kinds('MEMORY.md')).toEqual(kinds);
+      const [time, other] = await times();
+      expect(other).toBe(time);
+      if (result !== FOREIGN) expect(time).toBeGreaterThan(before);
+      // The next save by either session still keeps both sides' lines.
+      if (result === null) return;
+      await append(two, `${there}/MEMORY.md`, '- after\n');
+      await append(one, path, '- at last\n');
+      expect(await read(third, path)).toBe(`${result}- after\n- at last\n`);
+    })(),
+  60_000,
+);
