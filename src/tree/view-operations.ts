@@ -76,7 +76,9 @@ export class ViewOperations {
     const node = this.#view.child(directory, name);
     if (!node || (node.kind === 'file' && isHidden(this.#view, node, caller)))
       return this.#view.missing(directory, name, caller, node !== undefined);
-    return this.#view.found(node, caller);
+    const entry = this.#view.found(node, caller);
+    // What one process is not to see for a while has to be asked for each time.
+    return node.kind === 'file' && node.hidden ? { ...entry, entryValid: 0 } : entry;
   }
 
   forget(node: number, count: number): void {
