@@ -22,10 +22,6 @@ export class ChannelCache implements KernelCache {
     this.#root = root;
   }
 
-  outdateNames(): void {
-    if (this.connection?.epoch) this.#took(this.channel?.notifyNow(EPOCH) ?? 0);
-  }
-
   async forget({ attributes, names }: Announcement): Promise<void> {
     const { channel, connection } = this;
     if (!channel || !connection) return;
@@ -34,17 +30,13 @@ export class ChannelCache implements KernelCache {
     for (const node of attributes) {
       if (node.lookups > 0 || node.id === this.#root) sent.push(channel.notify(invalidateAttributes(id(node))));
     }
-    // Not for the names alone: who looks a changed file up again waits for whoever is just taking over its attributes.
-    if (connection.epoch) this.outdateNames();
+    if (names.length > 0 && connection.epoch) sent.push(channel.notify(EPOCH));
     else for (const { parent, name } of names) sent.push(channel.notify(invalidateEntry(id(parent), name)));
     const all = Promise.all(sent);
     const results = connection.epoch ? await all : await Promise.race([all, later(PATIENCE)]);
     // The kernel answers ENOENT for what it has not cached, and ends every wait when it unmounts.
-    for (const code of results) this.#took(code);
-  }
-
-  #took(code: number): void {
-    if (code < 0 && code !== -ENOENT) log('debug', 'kernel did not take a notification', { errno: -code });
+    const failed = results.find((code) => code < 0 && code !== -ENOENT);
+    if (failed !== undefined) log('debug', 'kernel did not take a notification', { errno: -failed });
   }
 }
 

@@ -82,12 +82,8 @@ class Stage {
       { ...services, store, knowledge: new Knowledge(), tellPeers: () => undefined, hasPeers: () => false },
       new Quota(limits, () => store.trees.usage(project.id)),
     );
-    const view = new View(
-      tree,
-      store.newId(),
-      '/',
-      { outdateNames: () => {}, forget: () => Promise.resolve() },
-      (path) => path.includes('.tmp.'),
+    const view = new View(tree, store.newId(), '/', { forget: () => Promise.resolve() }, (path) =>
+      path.includes('.tmp.'),
     );
     const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     this.#dispatcher = {

@@ -69,14 +69,6 @@ export class Channel {
   }
 
   /**
-   * Sends a notification at once, from the serving thread: only for one that takes no lock in the kernel.
-   * Returns 0 or `-errno`.
-   */
-  notifyNow(message: Buffer): number {
-    return this.#channel ? Math.min(0, this.#native.send(this.#fd, message, message.length)) : -errno.ENOTCONN;
-  }
-
-  /**
    * Stops serving and closes the descriptor. Requests that still wait fail with ENOTCONN: the kernel itself fails them
    * only when a notification that it holds back lets go of its copy of the descriptor, and that may wait for them.
    * Requests that come later are the kernel's to fail.

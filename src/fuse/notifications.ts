@@ -26,7 +26,7 @@ export function invalidateEntry(parent: number, name: string): Buffer {
   return bytes;
 }
 
-/** FUSE_NOTIFY_INC_EPOCH: outdates every cached name of the mount; takes no lock. */
+/** FUSE_NOTIFY_INC_EPOCH: drops every cached name of the mount; takes no lock. */
 export function incrementEpoch(): Buffer {
   return message(Notify.INC_EPOCH, 0).bytes;
 }

@@ -49,7 +49,10 @@ export function attributesOf(view: View, node: TreeNode, caller: Caller): Attrib
     // Who read it while it was memory goes on reading that.
     return heldAttributes(view, node, caller) ?? { attr, attrValid: KEEP };
   }
-  return draftAttributes(view, node, caller) ?? heldAttributes(view, node, caller) ?? headAttributes(node, KEEP);
+  const special = draftAttributes(view, node, caller) ?? heldAttributes(view, node, caller);
+  if (special) return special;
+  const { attr } = headAttributes(node, 0);
+  return { attr, attrValid: view.settling.validity(node, attr, view.tree.services.clock()) };
 }
 
 function fileAttributes(node: FileNode, size: number, mtime: number): Attributes {
@@ -57,7 +60,7 @@ function fileAttributes(node: FileNode, size: number, mtime: number): Attributes
   return { ino: id, kind: 'file', size, mtime, atime, ctime, nlink: parent ? 1 : 0 };
 }
 
-function headAttributes(node: FileNode, attrValid: number): AttributesAnswer {
+function headAttributes(node: FileNode, attrValid: 0): AttributesAnswer {
   if (node.mtime > node.shown) node.shown = node.mtime;
   return { attr: fileAttributes(node, node.size, node.mtime), attrValid };
 }

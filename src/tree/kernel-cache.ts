@@ -2,8 +2,6 @@ import type { Announcement } from './tree.js';
 
 /** The kernel's cache of one mount. */
 export interface KernelCache {
-  /** Has the kernel ask for every name again before it uses it, at once and without waiting. */
-  outdateNames(): void;
   /** Makes the kernel forget; resolves when it has. Never rejects: a kernel that is gone has forgotten. */
   forget(news: Announcement): Promise<void>;
 }

@@ -39,6 +39,8 @@ export interface Saving {
   readonly text: Buffer;
   /** The content whose bytes are still in the text; undefined when nothing of a file is left in it. */
   readonly madeFrom: number | null | undefined;
+  /** Whether the session had the file open with something in it when it began. */
+  readonly sawFile: boolean;
   /** Bytes of the quota that are held for it already. */
   readonly claimed: number;
 }
@@ -99,7 +101,7 @@ function basesOf(view: View, node: FileNode | undefined, saving: Saving): readon
   const started = known?.read && known.settled ? (processes.started(pid) ?? 0) : 0;
   const bases = candidateBases(known, { pid, begun, started });
   // A file that came to be after the save had begun was missing for who began it.
-  return bases.length === 0 && node && node.born > begun ? [null] : bases;
+  return bases.length === 0 && !saving.sawFile && node && node.born > begun ? [null] : bases;
 }
 
 /** Whether a merged text is within the limits; where it is not, both sides are kept apart. */

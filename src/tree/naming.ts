@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { DirectoryNode, pathOf, type TreeNode } from './node.js';
 import { makeFile, touch } from './opening.js';
 import type { Told } from './saving.js';
-import { unseenHead } from './unseen.js';
+import { makesAnew, unseenHead } from './unseen.js';
 import type { Caller, View } from './view.js';
 
 const { errno } = constants;
@@ -104,8 +104,9 @@ export function unlink(view: View, caller: Caller, parentId: number, name: strin
   const path = pathOf(node);
   const unseen = unseenHead(view, node, session, path);
   if (unseen) {
-    // Many programs remove a file to make it anew. Who removes it once more means what it is now.
-    node.hidden = { ...unseen, by: view.caller(caller).pid };
+    // Who removes it once more means what it is now.
+    const { pid } = view.caller(caller);
+    if (makesAnew(view, pid)) node.hidden = { ...unseen, by: pid };
     knowledge.read(session, tree.id, path, node.content, 0, clock());
     return undefined;
   }

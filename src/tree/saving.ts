@@ -24,7 +24,16 @@ export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sour
   if (!target) return undefined;
   const { node, path } = target;
   const { session, begun, claimed, bytes: text } = draft;
-  const decision = decide(view, node, { path, session, pid, begun, text, madeFrom, claimed });
+  const decision = decide(view, node, {
+    path,
+    session,
+    pid,
+    begun,
+    text,
+    madeFrom,
+    claimed,
+    sawFile: draft.base !== null,
+  });
   const bytes = decision.kind === 'merged' ? decision.bytes : text;
   const before = node.content;
   const time = timeOf(draft, node, decision, clock());

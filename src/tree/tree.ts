@@ -127,14 +127,8 @@ export class Tree {
     if (this.views.size > 1) this.#tellKernels({ attributes: [node], names: [] }, origin);
   }
 
-  /**
-   * Tells every kernel but the one of `origin`, which made the change itself, of a change made here; undefined when
-   * there is nobody to wait for. A kernel takes new attributes over one by one: a program that asks at that instant can
-   * be told an old length beside the new validity. Having looked the name up, it asks only once that is over; so the
-   * names of a changed file are outdated for the kernel of `origin`, too.
-   */
+  /** Tells every kernel but the one of `origin` of a change made here; undefined when there is nobody to tell. */
   announce(news: Announcement, origin: View | null): Promise<unknown> | undefined {
-    if (news.attributes.some((node) => node.kind === 'file' && node.parent)) origin?.kernel.outdateNames();
     const told = this.#tellKernels(news, origin);
     const peers = this.services.tellPeers();
     if (peers) told.push(peers);

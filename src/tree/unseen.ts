@@ -4,7 +4,7 @@ import type { FileNode } from './node.js';
 import type { Caller, View } from './view.js';
 
 /**
- * A newest content that somebody took out of the way without knowing it: another session had saved it. Many programs
+ * A newest content that somebody took out of the way without knowing it: another session had saved it. Some programs
  * remove a file, or put it aside, to make it anew; what they make soon after is merged with it.
  */
 export interface Unseen {
@@ -15,6 +15,15 @@ export interface Unseen {
   readonly head: number;
   /** How long this holds, in µs since the epoch. */
   readonly until: number;
+}
+
+/** Programs that remove a file and then create it with O_EXCL, and fail when it is still there. */
+const REMAKERS = new Set(['git', 'mv', 'cp', 'install', 'tar', 'bsdtar', 'unzip', 'rsync']);
+
+/** Whether a process is likely to make anew what it has removed, and so has to see it gone. */
+export function makesAnew(view: View, pid: number): boolean {
+  const executable = view.tree.services.processes.executable(pid) ?? '';
+  return REMAKERS.has(executable.slice(executable.lastIndexOf('/') + 1));
 }
 
 /** What a session that takes a file away does not know of it; undefined when it knows the newest content, or never looked. */

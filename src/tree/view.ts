@@ -6,6 +6,7 @@ import { attributesOf, type EntryAnswer, entryFor, NO_ENTRY } from './attributes
 import { HandleTable } from './handles.js';
 import type { KernelCache } from './kernel-cache.js';
 import { DirectoryNode, depthOf, FileNode, pathOf, type TreeNode } from './node.js';
+import { Settling } from './settling.js';
 import type { Tree } from './tree.js';
 
 const { errno } = constants;
@@ -26,6 +27,7 @@ export class View {
   readonly path: string;
   readonly kernel: KernelCache;
   readonly handles = new HandleTable();
+  readonly settling = new Settling();
   readonly #isLocalPath: (path: string) => boolean;
   /** Local files and folders by id, and those of them that lie in memory's folders by the folder's id. */
   readonly #locals = new Map<number, TreeNode>();

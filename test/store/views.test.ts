@@ -47,12 +47,12 @@ beforeEach(() => {
     for (const resolve of waiting.splice(0)) resolve();
   };
   const isLocal = (path: string) => path.endsWith('~');
-  one = new View(tree, opened.newId(), '/one', { outdateNames: () => {}, forget: () => Promise.resolve() }, isLocal);
+  one = new View(tree, opened.newId(), '/one', { forget: () => Promise.resolve() }, isLocal);
   two = new View(
     tree,
     opened.newId(),
     '/two',
-    { outdateNames: () => {}, forget: () => new Promise((resolve) => waiting.push(resolve)) },
+    { forget: () => new Promise((resolve) => waiting.push(resolve)) },
     isLocal,
   );
   [first, second] = [new ViewOperations(one), new ViewOperations(two)];
