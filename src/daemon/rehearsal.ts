@@ -5,6 +5,7 @@ import { decodeRequest } from '../fuse/decode.js';
 import { type Dispatcher, dispatch } from '../fuse/dispatch.js';
 import { WireWriter } from '../fuse/encode.js';
 import { WireReader } from '../fuse/wire-reader.js';
+import { memoryHarness } from '../harness/registry.js';
 import type { Limits } from '../ports/limits.js';
 import { Knowledge } from '../session/knowledge.js';
 import type { MachineIdentity } from '../store/projects.js';
@@ -13,6 +14,9 @@ import { Quota } from '../tree/quota.js';
 import { Tree, type TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
+
+/** Whose names are played with. */
+const HARNESS = 'claude';
 
 /** Saves that are rehearsed: about as many as it takes until the compiler has seen to every function on the way. */
 const SAVES = 400;
@@ -76,15 +80,14 @@ class Stage {
 
   constructor(store: Store, services: TreeServices, limits: Limits) {
     const project = store.projects.immediate(() => store.projects.create(['rehearsal'], store.now));
-    const row = store.write(() => store.trees.create(project.id, 'claude', () => store.newId(), store.now));
+    const row = store.write(() => store.trees.create(project.id, HARNESS, () => store.newId(), store.now));
     const tree = new Tree(
       row.id,
       { ...services, store, knowledge: new Knowledge(), tellPeers: () => undefined, hasPeers: () => false },
       new Quota(limits, () => store.trees.usage(project.id)),
     );
-    const view = new View(tree, store.newId(), '/', { forget: () => Promise.resolve() }, (path) =>
-      path.includes('.tmp.'),
-    );
+    const kernel = { forget: () => Promise.resolve() };
+    const view = new View(tree, store.newId(), '/', kernel, memoryHarness(HARNESS));
     const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     this.#dispatcher = {
       operations: new ViewOperations(view),

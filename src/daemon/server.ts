@@ -131,7 +131,7 @@ class Server {
     const tree = this.#tree(request);
     const harness = memoryHarness(request.harness);
     const cache = new ChannelCache(tree.root.id);
-    const view = new View(tree, request.mount, request.path, cache, (path) => harness.isLocal(path));
+    const view = new View(tree, request.mount, request.path, cache, harness);
     const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
     return new Promise((resolve, reject) => {
       const ended = (): void => {

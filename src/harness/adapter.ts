@@ -26,6 +26,8 @@ export interface MemoryHarness extends Harness {
    * to the tree and separated by `/`; what lies in a local folder is local. Called for every lookup and create.
    */
   isLocal(path: string): boolean;
+  /** The path that a temporary file of the harness is to replace, told from its name; undefined for any other path. */
+  temporaryFor(path: string): string | undefined;
   /** Frontmatter keys that the harness itself keeps, dotted where nested; a merge takes the newer side's value. */
   readonly maintainedKeys: readonly string[];
 }

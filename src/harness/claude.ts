@@ -11,6 +11,9 @@ const NATIVE_INSTALL = /\/claude\/versions\/\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)
 /** Held while Claude Code tidies its notes up; its modification time is the hour of the last time. */
 const OWN_LOCK = /(?:^|\/)\.consolidate-lock(?:\/|$)/;
 
+/** `<name>.tmp.<pid>.<12 hex digits>`, which is renamed over `<name>`. */
+const TEMPORARY = /^(.*[^/])\.tmp\.\d+\.[0-9a-f]{12}$/;
+
 /**
  * Claude Code. Its temporary files (`<name>.tmp.<pid>.<hex>`, `.MEMORY.md.backfill-<pid>-<hex>.tmp`) are among
  * the names every harness treats as local.
@@ -21,6 +24,7 @@ export const claude: MemoryHarness = {
   keepsMemory: true,
   memoryFolder: (root, env) => join(configFolder(env), 'projects', claudeSlug(root), 'memory'),
   isLocal: (path) => isLeftBehind(path) || OWN_LOCK.test(path),
+  temporaryFor: (path) => TEMPORARY.exec(path)?.[1],
   // Older versions wrote the session at the top level.
   maintainedKeys: ['metadata.node_type', 'metadata.originSessionId', 'metadata.modified', 'originSessionId'],
   matchesProgram: (executable) => {

@@ -28,11 +28,17 @@ export interface UnsavedKnowledge extends StoredKnowledge {
   readonly path: string;
 }
 
+/** How long after its save, in µs, a process that reads the file may only be looking at what it has written. */
+export const ECHO = 20_000;
 /** Sessions and paths remembered. */
 const REMEMBERED = 50_000;
 
 interface Remembered extends Known {
   readonly wrote: number | null;
+  /** The process that wrote what is settled, 0 for none. */
+  readonly by: number;
+  /** The last read only looked at what its process had just written: it settles nothing. */
+  readonly echo: boolean;
 }
 
 /** Remembers what sessions read and what they wrote, by tree and path (spec §5.2). */
@@ -56,25 +62,38 @@ export class Knowledge {
     return (known?.read ?? known?.settled)?.content;
   }
 
-  /** Notes that a process of a session read a file to its end. What was known before is settled then. */
+  /**
+   * Notes that a process of a session read a file to its end. What was known before is settled then, unless that was a
+   * look of the process at what it had just written (Claude Code looks after each save): the text it shows its model is
+   * still what it wrote.
+   */
   read(session: Session, tree: number, path: string, content: number | null, pid: number, at: number): void {
     const key = keyOf(session.key, tree, path);
     const before = this.#find(session.key, key, tree, path);
-    const settled = before?.read ?? before?.settled;
-    this.#set(session, key, tree, path, { settled, read: { content, pid, at }, wrote: before?.wrote ?? null });
+    const { wrote = null, by = 0 } = before ?? {};
+    const echo = by === pid && pid !== 0 && !(before?.read && !before.echo) && at - (before?.settled?.at ?? 0) <= ECHO;
+    const settled = before?.echo ? before.settled : (before?.read ?? before?.settled);
+    const still = settled === before?.settled ? by : 0;
+    this.#set(session, key, tree, path, { settled, read: { content, pid, at }, wrote, by: still, echo });
   }
 
   /** Notes that a session read a part of a file. That counts only where it knows nothing else. */
   readPart(session: Session, tree: number, path: string, content: number | null, at: number): void {
     const key = keyOf(session.key, tree, path);
     if (this.#find(session.key, key, tree, path)) return;
-    this.#set(session, key, tree, path, { settled: { content, at }, read: undefined, wrote: null });
+    this.#set(session, key, tree, path, { settled: { content, at }, read: undefined, wrote: null, by: 0, echo: false });
   }
 
   /** Notes that a session wrote a content, which it knows from then on. */
-  wrote(session: Session, tree: number, path: string, content: number, at: number): void {
+  wrote(session: Session, tree: number, path: string, content: number, pid: number, at: number): void {
     const key = keyOf(session.key, tree, path);
-    this.#set(session, key, tree, path, { settled: { content, at }, read: undefined, wrote: content });
+    this.#set(session, key, tree, path, {
+      settled: { content, at },
+      read: undefined,
+      wrote: content,
+      by: pid,
+      echo: false,
+    });
   }
 
   /** Notes that a session saw that there is no such file, or took it away itself. */
@@ -82,7 +101,7 @@ export class Knowledge {
     const key = keyOf(session.key, tree, path);
     const before = this.#known.get(key);
     if (before?.settled?.content === null && !before.read) return;
-    const known = { settled: { content: null, at }, read: undefined, wrote: null };
+    const known = { settled: { content: null, at }, read: undefined, wrote: null, by: 0, echo: false };
     // Worth a row only where it outdates one.
     if (before) this.#set(session, key, tree, path, known);
     else this.#known.set(key, known);
@@ -100,7 +119,8 @@ export class Knowledge {
     if (known) return known;
     const stored = this.#stored(session, tree, path);
     if (!stored) return undefined;
-    const remembered = { settled: { content: stored.content, at: 0 }, read: undefined, wrote: stored.wrote };
+    const settled = { content: stored.content, at: 0 };
+    const remembered = { settled, read: undefined, wrote: stored.wrote, by: 0, echo: false };
     this.#known.set(key, remembered);
     return remembered;
   }

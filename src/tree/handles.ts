@@ -50,6 +50,8 @@ export interface LocalHandle {
   readonly session: Session;
   readonly pid: number;
   readonly writable: boolean;
+  /** Something was written through it that no version holds. */
+  wrote: boolean;
 }
 
 export type Handle = ReadHandle | WriteHandle | LocalHandle;

@@ -15,7 +15,11 @@ export function openLocal(view: View, caller: Caller, node: FileNode, flags: num
   if ((flags & O_TRUNC) !== 0 && node.size > 0) truncateLocal(view, node, 0);
   const { pid, session } = view.caller(caller);
   const writable = (flags & O_ACCMODE) !== 0;
-  const { high, low } = encodeFh('local', view.handles.add({ kind: 'local', node, session, pid, writable }), node.id);
+  const { high, low } = encodeFh(
+    'local',
+    view.handles.add({ kind: 'local', node, session, pid, writable, wrote: false }),
+    node.id,
+  );
   return { fhHigh: high, fhLow: low, openFlags: KEEP_CACHE };
 }
 

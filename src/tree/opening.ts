@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
-import { encodeFh, type Handle, readHandle, type WriteHandle, writeHandle } from './handles.js';
-import { openLocal } from './local-files.js';
+import { encodeFh, type Handle, type LocalHandle, readHandle, type WriteHandle, writeHandle } from './handles.js';
+import { localBytes, openLocal } from './local-files.js';
 import { FileNode, pathOf } from './node.js';
 import { DIRECT_IO, NO_FLUSH, O_ACCMODE, O_EXCL, O_TRUNC } from './open-flags.js';
 import { endDraft, keepAside, saveDraft, type Told } from './saving.js';
@@ -147,6 +147,7 @@ export function touch(directory: NonNullable<FileNode['parent']>, now: number): 
  * it (spec §4.5). A process that a signal ends has not saved, and what it wrote is kept aside (spec §4.8).
  */
 export function flush(view: View, caller: Caller, handle: Handle | undefined): Told {
+  if (handle?.kind === 'local') return handle.wrote ? flushTemporary(view, caller, handle) : undefined;
   if (handle?.kind !== 'write' || !handle.draft.dirty) return undefined;
   const { pid } = view.caller(caller);
   const { draft, node } = handle;
@@ -162,6 +163,26 @@ export function flush(view: View, caller: Caller, handle: Handle | undefined): T
       if (other.kind === 'write' && other.draft === draft && other.writers.size > 0) return undefined;
   }
   return keepAside(view, draft, 'interrupted');
+}
+
+/**
+ * A temporary file of a process that a signal ends will not be put in the place of what it was for: what it holds is
+ * kept as a version of that (spec §4.8). The file itself stays, as on any file system.
+ */
+function flushTemporary(view: View, caller: Caller, handle: LocalHandle): undefined {
+  const { node, session, pid } = handle;
+  if (view.caller(caller).pid !== pid) return;
+  const end = view.tree.services.processes.end(caller.pid);
+  if (!end?.exiting || end.signal === 0) return;
+  const path = view.temporaryFor(node);
+  if (path === undefined || node.size > view.tree.quota.limits.fileBytes) return;
+  const { store } = view.tree.services;
+  store.write(() => {
+    const content = node.content ?? store.putContent(localBytes(view, node));
+    const version = { tree: view.tree.id, path, content, session: store.sessionRow(session) };
+    store.addVersion({ ...version, kind: 'interrupted' });
+  });
+  handle.wrote = false;
 }
 
 /** The last copy of a descriptor is closed: what is still unsaved is saved now. */

@@ -4,6 +4,9 @@ import { type FileNode, pathOf } from './node.js';
 import type { Caller, View } from './view.js';
 import { contentOf } from './writing.js';
 
+/** Bytes that programs look at to tell what a file is. */
+const SNIFF = 4096;
+
 /** A slice of bytes that are not to be changed. */
 export interface Slice {
   readonly data: Buffer;
@@ -21,17 +24,25 @@ export function read(view: View, caller: Caller, node: FileNode, fh: Fh, offset:
   const data = bytesOf(view, caller, node, handle, fh);
   const start = Math.min(offset, data.length);
   const length = Math.min(size, data.length - start);
-  if (handle) note(view, caller, handle, start, start + length, data.length);
+  if (handle) note(view, caller, handle, { start, size, length: data.length });
   return { data, start, length };
 }
 
 /** Notes what a session has come to know by reading (spec §5.2). */
-function note(view: View, caller: Caller, handle: Handle, start: number, end: number, length: number): void {
+function note(
+  view: View,
+  caller: Caller,
+  handle: Handle,
+  { start, size, length }: { start: number; size: number; length: number },
+): void {
+  const end = Math.min(start + size, length);
   if (handle.kind === 'local' || handle.readTo < 0) return;
   if (handle.kind === 'read' && end === length) handle.finished = true;
   const first = handle.readTo === 0;
   if (start <= handle.readTo) handle.readTo = Math.max(handle.readTo, end);
-  const whole = handle.readTo >= length;
+  // A short look at the start, as for the kind of a file, is no reading of it, even if the file is shorter still.
+  const sniff = size <= SNIFF && start < length && start + size !== length;
+  const whole = handle.readTo >= length && !sniff;
   if (whole) handle.readTo = -1;
   if (!whole && !first) return;
   const { node, session } = handle;

@@ -73,7 +73,7 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
   if (target) node.born = target.born;
   tree.quota.addFile(1, 0);
   view.handles.replaceAll(node, (handle) => asMemoryHandle(view, node, handle, written));
-  knowledge.wrote(session, tree.id, path, written, now);
+  knowledge.wrote(session, tree.id, path, written, move.pid, now);
   return tree.announce({ attributes: [to, node, ...(target ? [target] : [])], names: [{ parent: to, name }] }, view);
 }
 
@@ -131,7 +131,7 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   view.handles.replaceAll(node, (handle) => {
     if (handle.kind !== 'write') return handle;
     handle.draft.handles--;
-    return { kind: 'local', node, session: handle.session, pid: 0, writable: true };
+    return { kind: 'local', node, session: handle.session, pid: 0, writable: true, wrote: false };
   });
   if (unseen) putAside(view, path, unseen);
   knowledge.missed(session, tree.id, path, now);

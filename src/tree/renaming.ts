@@ -131,7 +131,7 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   relink(view, node, from, to, name, now);
   if (changed) setHead(view, node, content, head?.bytes?.length ?? node.size, mtime, session);
   node.born = target?.born ?? now;
-  if (written !== null) knowledge.wrote(session, tree.id, newPath, written, now);
+  if (written !== null) knowledge.wrote(session, tree.id, newPath, written, pid, now);
   knowledge.missed(session, tree.id, oldPath, now);
   const names = [
     { parent: from, name: oldName },
@@ -228,7 +228,7 @@ function exchange(view: View, { node, from, to, name, session, pid }: Move, targ
   if (target.kind === 'file') target.removedBy = undefined;
   for (const [it, path] of [[node, newPath] as const, [target, oldPath] as const]) {
     if (it.kind === 'file' && !it.isLocal && it.content !== null)
-      knowledge.wrote(session, tree.id, path, it.content, now);
+      knowledge.wrote(session, tree.id, path, it.content, pid, now);
   }
   const names = [
     { parent: from, name: oldName },

@@ -64,7 +64,7 @@ export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sour
     node.ctime = clock();
   } else if (draft.timeSet) node.mtime = draft.mtime;
   const timeOnly = content === before && draft.timeSet;
-  closeDraft(view, draft, written);
+  closeDraft(view, draft, written, pid);
   if (content === before && !timeOnly && target.names.length === 0) return undefined;
   // A file that is back is news to the kernel it came back through, too.
   const attributes = [node, ...target.names.map(({ parent }) => parent)];
@@ -122,11 +122,11 @@ export function setHead(
 }
 
 /** Ends a draft whose bytes are a content now; the session's open handles show that content, whatever it was merged with. */
-function closeDraft(view: View, draft: Draft, content: number): void {
+function closeDraft(view: View, draft: Draft, content: number, pid: number): void {
   const { node, session } = draft;
   endDraft(view, draft);
   const { knowledge, clock } = view.tree.services;
-  knowledge.wrote(session, view.tree.id, node.parent ? pathOf(node) : node.removedFrom, content, clock());
+  knowledge.wrote(session, view.tree.id, node.parent ? pathOf(node) : node.removedFrom, content, pid, clock());
   for (const reader of node.readers) if (reader.session.key === session.key) reader.content = content;
   for (const { handles } of view.tree.views) {
     for (const handle of handles.values()) {

@@ -151,8 +151,10 @@ export class ViewOperations {
     if (handle?.kind === 'write') {
       const { pid } = view.caller(caller);
       code = settled(() => writeThrough(view, handle, pid, offset, data, (flags & O_APPEND) !== 0));
-    } else if (node.isLocal) code = settled(() => writeLocal(view, node, offset, data));
-    else code = errno.EBADF;
+    } else if (node.isLocal) {
+      code = settled(() => writeLocal(view, node, offset, data));
+      if (handle?.kind === 'local') handle.wrote = true;
+    } else code = errno.EBADF;
     return code === 0 ? { written: data.length } : code;
   }
 

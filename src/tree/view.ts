@@ -18,6 +18,13 @@ export interface Caller {
   readonly gid: number;
 }
 
+/** What a harness makes of names. Paths are relative to the tree. */
+export interface NameRules {
+  isLocal(path: string): boolean;
+  /** The path that a temporary file is to replace. */
+  temporaryFor(path: string): string | undefined;
+}
+
 /** How one mount shows a tree: memory as everybody sees it, and the local files that only this mount has. */
 export class View {
   readonly tree: Tree;
@@ -28,19 +35,19 @@ export class View {
   readonly kernel: KernelCache;
   readonly handles = new HandleTable();
   readonly settling = new Settling();
-  readonly #isLocalPath: (path: string) => boolean;
+  readonly #names: NameRules;
   /** Local files and folders by id, and those of them that lie in memory's folders by the folder's id. */
   readonly #locals = new Map<number, TreeNode>();
   readonly #localChildren = new Map<number, DirectoryNode>();
   /** This kernel's share of each node's lookups, which are given back when it is gone. */
   readonly #lookups = new Map<TreeNode, number>();
 
-  constructor(tree: Tree, mount: number, path: string, kernel: KernelCache, isLocalPath: (path: string) => boolean) {
+  constructor(tree: Tree, mount: number, path: string, kernel: KernelCache, names: NameRules) {
     this.tree = tree;
     this.mount = mount;
     this.path = path;
     this.kernel = kernel;
-    this.#isLocalPath = isLocalPath;
+    this.#names = names;
     for (const row of tree.services.store.loadNodes(tree.id, mount)) if (row.mount === mount) this.#load(row);
     tree.views.add(this);
   }
@@ -70,7 +77,7 @@ export class View {
 
   /** True when a name in a folder is, or would be, a local one. */
   isLocalName(parent: DirectoryNode, name: string): boolean {
-    return parent.isLocal || this.#isLocalPath(name);
+    return parent.isLocal || this.#names.isLocal(name);
   }
 
   child(parent: DirectoryNode, name: string): TreeNode | undefined {
@@ -79,7 +86,7 @@ export class View {
 
   /** Where a name is kept in memory: the folder itself, or this mount's companion of it for local names. */
   #folderFor(parent: DirectoryNode, name: string): DirectoryNode | undefined {
-    if (parent.isLocal || !this.#isLocalPath(name)) return parent;
+    if (parent.isLocal || !this.#names.isLocal(name)) return parent;
     return this.#localChildren.get(parent.id);
   }
 
@@ -150,6 +157,12 @@ export class View {
   found(node: TreeNode, caller: Caller): EntryAnswer {
     this.count(node);
     return entryFor(this, node, caller);
+  }
+
+  /** The path that a local file was to be saved as; undefined when its name does not say. */
+  temporaryFor(node: FileNode): string | undefined {
+    const target = node.parent ? this.#names.temporaryFor(pathOf(node)) : undefined;
+    return target === undefined || this.#names.isLocal(target) ? undefined : target;
   }
 
   /** Answers for a name that is not there. Of memory the kernel asks every time: who saw it missing matters to a merge. */

@@ -119,28 +119,37 @@ describe('a writer that a signal ends', () => {
   );
 
   test(
-    'before a rename: the target stays, and the bytes are where they were written',
-    staged(30, async (stage) => {
+    'before a rename: the target stays, and the bytes are an interrupted version of it',
+    staged(40, async (stage) => {
       const folder = await stageHead(stage);
-      const agent = await stage.agent();
-      await agent.run((fs, own, dir) => {
-        for (const name of ['note.md.tmp.4711.0a1b2c3d4e5f', 'draft.md']) {
-          own[name] = fs.openSync(`${dir}/${name}`, 'wx');
-          fs.writeSync(own[name], `bytes of ${name}`);
-        }
-      }, folder);
-      await agent.kill('SIGKILL');
-      await expectHead(stage, folder);
-      // A temporary is an ordinary file of this mount; any other name is memory that was not saved.
-      const left = await stage.sh('cd "$1"; ls -A; cat note.md.tmp.*', folder);
-      expect(left).toBe('note.md\nnote.md.tmp.4711.0a1b2c3d4e5f\nbytes of note.md.tmp.4711.0a1b2c3d4e5f');
-      expect(await stage.contents('draft.md', 'interrupted')).toEqual(['bytes of draft.md']);
-      expect((await stage.log()).map(({ file, kind }) => [file, kind])).toEqual([
-        ['draft.md', 'interrupted'],
-        ['note.md', 'saved'],
-      ]);
+      const temporary = 'note.md.tmp.4711.0a1b2c3d4e5f';
+      const other = 'note.md.tmp.whatever';
+      for (const [index, signal] of signals.entries()) {
+        const agent = await stage.agent();
+        await agent.run(
+          (fs, own, dir, ...names: string[]) => {
+            for (const name of names) {
+              own[name] = fs.openSync(`${dir}/${name}`, 'wx');
+              fs.writeSync(own[name], `bytes of ${name}`);
+            }
+          },
+          folder,
+          temporary,
+          'draft.md',
+          other,
+        );
+        await agent.kill(signal);
+        await expectHead(stage, folder);
+        // Temporaries are ordinary files of this mount; any other name is memory that was not saved.
+        expect(await stage.sh('cd "$1"; ls -A; cat note.md.tmp.4711*; rm note.md.tmp.*', folder)).toBe(
+          `note.md\n${temporary}\n${other}\nbytes of ${temporary}`,
+        );
+        expect(await stage.kinds('draft.md')).toEqual(Array(index + 1).fill('interrupted'));
+        expect(await stage.kinds('note.md')).toEqual([...Array(index + 1).fill('interrupted'), 'saved']);
+        expect(await stage.show('note.md', index + 2)).toBe(`bytes of ${temporary}`);
+      }
     }),
-    60_000,
+    70_000,
   );
 
   test(

@@ -36,6 +36,23 @@ const replace = (agent: Agent, path: string, text: string) =>
     path,
     text,
   );
+/** Saves as older versions of Claude Code do: a look at the first bytes, a re-read, and a read of what was saved. */
+const replaceAndLook = (agent: Agent, path: string, text: string) =>
+  agent.run(
+    (fs, _, file, content) => {
+      const bytes = Buffer.alloc(4096);
+      const look = fs.openSync(file, 'r');
+      fs.readSync(look, bytes, 0, 4096, 0);
+      fs.closeSync(look);
+      fs.readFileSync(file);
+      const temporary = `${file}.tmp.${process.pid}.0123456789ab`;
+      fs.writeFileSync(temporary, content, { flag: 'wx' });
+      fs.renameSync(temporary, file);
+      fs.readFileSync(file);
+    },
+    path,
+    text,
+  );
 /** Changes a file as a tool does that reads and replaces it in one go. */
 const edit = (agent: Agent, path: string, from: string, to: string) =>
   agent.run(
@@ -241,6 +258,17 @@ const cases: Case[] = [
       await foreign();
       await replace(one, path, `${START}- mine\n`);
       await replace(one, path, `${START}- mine\n- mine too\n`);
+    },
+    result: `${FOREIGN}- mine\n- mine too\n`,
+    kinds: ['merged', 'merged', 'saved', 'saved'],
+  },
+  {
+    name: 'the same by a program that looks at the file before and after each save',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await replaceAndLook(one, path, `${START}- mine\n`);
+      await replaceAndLook(one, path, `${START}- mine\n- mine too\n`);
     },
     result: `${FOREIGN}- mine\n- mine too\n`,
     kinds: ['merged', 'merged', 'saved', 'saved'],

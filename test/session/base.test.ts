@@ -26,7 +26,7 @@ const read =
 const wrote =
   (content: number): Step =>
   (knowledge, at) =>
-    knowledge.wrote(session, 1, 'MEMORY.md', content, at);
+    knowledge.wrote(session, 1, 'MEMORY.md', content, HARNESS, at);
 const missed: Step = (knowledge, at) => knowledge.missed(session, 1, 'MEMORY.md', at);
 
 interface Case {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Knowledge } from '../../src/session/knowledge.js';
+import { ECHO, Knowledge } from '../../src/session/knowledge.js';
 
 const one = { key: 'boot/claude/1/1', name: 'claude 1' };
 const two = { key: 'boot/claude/2/2', name: 'claude 2' };
@@ -17,7 +17,7 @@ test('a read settles what was known before it, and a write settles itself', () =
   expect(of()).toMatchObject({ settled: undefined, read: { content: 10, pid: 7, at: 100 } });
   knowledge.read(one, 1, 'a.md', 11, 8, 200);
   expect(of()).toMatchObject({ settled: { content: 10, at: 100 }, read: { content: 11, pid: 8, at: 200 } });
-  knowledge.wrote(one, 1, 'a.md', 12, 300);
+  knowledge.wrote(one, 1, 'a.md', 12, 7, 300);
   expect(of()).toMatchObject({ settled: { content: 12, at: 300 }, read: undefined });
   knowledge.read(one, 1, 'a.md', 13, 8, 400);
   expect(of()).toMatchObject({ settled: { content: 12 }, read: { content: 13 } });
@@ -37,9 +37,29 @@ test('to have seen a file missing, or to have removed it, is knowledge too', () 
 test('a part that was read counts where nothing else is known', () => {
   knowledge.readPart(one, 1, 'a.md', 10, 100);
   expect(of()).toMatchObject({ settled: { content: 10 }, read: undefined });
-  knowledge.wrote(one, 1, 'a.md', 11, 200);
+  knowledge.wrote(one, 1, 'a.md', 11, 7, 200);
   knowledge.readPart(one, 1, 'a.md', 12, 300);
   expect(of()).toMatchObject({ settled: { content: 11, at: 200 }, read: undefined });
+});
+
+test('a look of a process at what it has just written settles nothing', () => {
+  knowledge.wrote(one, 1, 'a.md', 10, 7, 1000);
+  knowledge.read(one, 1, 'a.md', 11, 7, 1000 + ECHO);
+  expect(of()).toMatchObject({ settled: { content: 10 }, read: { content: 11 } });
+  knowledge.read(one, 1, 'a.md', 12, 7, 5_000_000);
+  expect(of()).toMatchObject({ settled: { content: 10 }, read: { content: 12 } });
+  knowledge.read(one, 1, 'a.md', 12, 7, 6_000_000);
+  expect(of()).toMatchObject({ settled: { content: 12 }, read: { content: 12 } });
+});
+
+test.each([
+  ['another process', 8, 1000],
+  ['the same process later', 7, 1001 + ECHO],
+])('a read by %s after a save is a read', (_, pid, at) => {
+  knowledge.wrote(one, 1, 'a.md', 10, 7, 1000);
+  knowledge.read(one, 1, 'a.md', 11, pid, at);
+  knowledge.read(one, 1, 'a.md', 12, 7, 5_000_000);
+  expect(of()).toMatchObject({ settled: { content: 11 }, read: { content: 12 } });
 });
 
 test('sessions, trees and paths are kept apart', () => {
@@ -51,7 +71,7 @@ test('sessions, trees and paths are kept apart', () => {
 
 test('what was noted is handed over once, the newest of each; names that were never there are not', () => {
   knowledge.read(one, 1, 'a.md', 10, 7, 100);
-  knowledge.wrote(one, 1, 'a.md', 11, 200);
+  knowledge.wrote(one, 1, 'a.md', 11, 7, 200);
   knowledge.read(two, 1, 'a.md', 10, 8, 300);
   knowledge.missed(two, 1, 'b.md', 300);
   knowledge.read(two, 1, 'c.md', 12, 8, 300);

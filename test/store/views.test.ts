@@ -46,14 +46,14 @@ beforeEach(() => {
   forgotten = () => {
     for (const resolve of waiting.splice(0)) resolve();
   };
-  const isLocal = (path: string) => path.endsWith('~');
-  one = new View(tree, opened.newId(), '/one', { forget: () => Promise.resolve() }, isLocal);
+  const names = { isLocal: (path: string) => path.endsWith('~'), temporaryFor: () => undefined };
+  one = new View(tree, opened.newId(), '/one', { forget: () => Promise.resolve() }, names);
   two = new View(
     tree,
     opened.newId(),
     '/two',
     { forget: () => new Promise((resolve) => waiting.push(resolve)) },
-    isLocal,
+    names,
   );
   [first, second] = [new ViewOperations(one), new ViewOperations(two)];
 });
