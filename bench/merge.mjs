@@ -39,6 +39,14 @@ function time(work) {
   return performance.now() - start;
 }
 
+/** @param {() => unknown} work @returns {number} milliseconds of processor time, those of the engine's threads included */
+function timeProcessor(work) {
+  const start = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(start);
+  return (user + system) / 1000;
+}
+
 /** @param {string[]} files @returns {number} milliseconds, Infinity when it was stopped */
 function timeGit(files) {
   let stopped = false;
@@ -82,25 +90,28 @@ try {
   console.log(
     '| input, 1 MB a side | mend ms, p50 / max | git merge-file ms | git : mend | node-diff3 ms | node-diff3 : mend |',
   );
-  console.log('| --- | --- | --- | --- | --- | --- |');
+  console.log('| --- | --- | --- | --- | --- | --- | --- |');
   let worst = 0;
+  let worstProcessor = 0;
   for (const [name, triple] of hardInputs()) {
     const files = ['store', 'base', 'other'].map((side) => join(folder, side));
     [triple.store, triple.base, triple.other].forEach((bytes, index) => {
       writeFileSync(files[index] ?? '', bytes);
     });
     /** @type {number[][]} */
-    const [mend = [], git = [], node = []] = [[], [], []];
+    const [mend = [], processor = [], git = [], node = []] = [[], [], [], []];
     for (let run = 0; run < runs; run++) {
-      mend.push(time(() => merge(triple, options)));
+      processor.push(timeProcessor(() => mend.push(time(() => merge(triple, options)))));
       if (git.at(-1) !== Number.POSITIVE_INFINITY) git.push(timeGit(files));
       if (node.at(-1) !== Number.POSITIVE_INFINITY) node.push(timePeer(files));
     }
     worst = Math.max(worst, ...mend);
-    const cells = [name, show(mend), show(git), ratio(git, mend), show(node), ratio(node, mend)];
+    worstProcessor = Math.max(worstProcessor, ...processor);
+    const cells = [name, show(mend), show(processor), show(git), ratio(git, mend), show(node), ratio(node, mend)];
     console.log(`| ${cells.join(' | ')} |`);
   }
-  console.log(`\nslowest merge: ${worst.toFixed(0)} ms`);
+  console.log(`\nslowest merge: ${worst.toFixed(0)} ms, ${worstProcessor.toFixed(0)} ms of processor time`);
+  console.log(`load ${os.loadavg()[0]?.toFixed(1)} after`);
 } finally {
   rmSync(folder, { recursive: true });
 }

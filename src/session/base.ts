@@ -1,8 +1,5 @@
 import { changeCount } from '../merge/change-count.js';
-import type { Known } from './knowledge.js';
-
-/** How long after a read, in µs, a save by the same process can still be one that the read only prepared. */
-export const AT_ONCE = 2_000_000;
+import { AT_ONCE, type Known } from './knowledge.js';
 
 /** A save, as far as it matters for what it is measured against. Times are µs since the epoch. */
 export interface Save {
@@ -29,8 +26,13 @@ export function candidateBases(known: Known | undefined, save: Save): readonly (
   return [settled.content, read.content];
 }
 
-/** Index of the content that explains a text with the fewest changed lines; of equals, the last. */
-export function explainingBase(bases: readonly Buffer[], text: Buffer): number {
+/**
+ * Index of the content that explains a text with the fewest changed lines; of equals, the last.
+ * @param reread whether the last content was read more than once: a text that is just what was known before then takes
+ *   back, on purpose, what came since
+ */
+export function explainingBase(bases: readonly Buffer[], text: Buffer, reread = false): number {
+  if (reread && bases.length > 1 && bases[0]?.equals(text)) return bases.length - 1;
   let [best, fewest] = [0, Number.POSITIVE_INFINITY];
   bases.forEach((base, index) => {
     const changes = bases.length === 1 ? 0 : changeCount(base, text);

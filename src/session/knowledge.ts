@@ -7,12 +7,18 @@ export interface Sight {
   readonly at: number;
 }
 
+/** A content that a process read, once or several times at once; `at` is the first of them. */
+export interface Reading extends Sight {
+  readonly pid: number;
+  readonly times: number;
+}
+
 /** What one session knows of one path. */
 export interface Known {
   /** What it last wrote, or knew before its last read. */
   readonly settled: Sight | undefined;
-  /** What it read last, and the process that did, unless it wrote since. */
-  readonly read: (Sight & { readonly pid: number }) | undefined;
+  /** What it read last, unless it wrote since. */
+  readonly read: Reading | undefined;
 }
 
 /** What is stored of it: the content known last, and the content written last. */
@@ -28,6 +34,8 @@ export interface UnsavedKnowledge extends StoredKnowledge {
   readonly path: string;
 }
 
+/** How long, in µs, a read and what the same process does next belong together: another read, or a save. */
+export const AT_ONCE = 2_000_000;
 /** How long after its save, in µs, a process that reads the file may only be looking at what it has written. */
 export const ECHO = 20_000;
 /** Sessions and paths remembered. */
@@ -72,9 +80,12 @@ export class Knowledge {
     const before = this.#find(session.key, key, tree, path);
     const { wrote = null, by = 0 } = before ?? {};
     const echo = by === pid && pid !== 0 && !(before?.read && !before.echo) && at - (before?.settled?.at ?? 0) <= ECHO;
-    const settled = before?.echo ? before.settled : (before?.read ?? before?.settled);
+    const last = before?.read;
+    const again = last?.pid === pid && last.content === content && at - last.at <= AT_ONCE && !before?.echo;
+    const settled = before?.echo || again ? before?.settled : (last ?? before?.settled);
     const still = settled === before?.settled ? by : 0;
-    this.#set(session, key, tree, path, { settled, read: { content, pid, at }, wrote, by: still, echo });
+    const read = again ? { ...last, times: last.times + 1 } : { content, pid, at, times: 1 };
+    this.#set(session, key, tree, path, { settled, read, wrote, by: still, echo });
   }
 
   /** Notes that a session read a part of a file. That counts only where it knows nothing else. */

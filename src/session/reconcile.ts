@@ -8,6 +8,8 @@ import { explainingBase } from './base.js';
 export interface Meeting {
   /** What the text may have been made from (`candidateBases`); none when those bytes are gone. */
   readonly bases: readonly Buffer[];
+  /** Whether the last of them was read more than once. */
+  readonly reread: boolean;
   readonly head: Buffer;
   readonly text: Buffer;
   readonly options: MergeOptions;
@@ -20,8 +22,8 @@ export interface Reconciled {
 }
 
 /** Merges a session's text into the head by the base that explains the text best. Pure, and slow for large texts. */
-export function reconcile({ bases, head, text, options }: Meeting): Reconciled {
-  const base = bases.length === 0 ? -1 : explainingBase(bases, text);
+export function reconcile({ bases, reread, head, text, options }: Meeting): Reconciled {
+  const base = bases.length === 0 ? -1 : explainingBase(bases, text, reread);
   return { base, result: merge({ base: bases[base] ?? null, store: head, other: text }, options) };
 }
 

@@ -74,7 +74,7 @@ function truncate(
   const snapshot = handle ? handle.snapshot : node.content;
   const length = draft.dirty ? draft.size : node.size;
   if (handle || length !== size) {
-    const code = changeDraft(view, draft, snapshot, { length: size });
+    const code = changeDraft(view, draft, snapshot, { length: size }, pid);
     if (code !== 0) {
       dropDraft(draft);
       return code;

@@ -1,3 +1,4 @@
+import type { Known } from '../session/knowledge.js';
 import type { Session } from '../session/session.js';
 import type { FileNode } from './node.js';
 
@@ -24,6 +25,10 @@ export class Draft {
   claimed = 0;
   /** When it began, in µs since the epoch. */
   begun = 0;
+  /** What its session knew of the file at the last write: what comes later did not go into the text. */
+  known: Known | undefined;
+  /** The process that wrote last. */
+  writer = 0;
   /** Bytes of the base from `#covered` to here are still in the draft. */
   #left = 0;
   /** Bytes from the start that were written over without a gap. */

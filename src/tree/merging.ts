@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { candidateBases } from '../session/base.js';
+import type { Known } from '../session/knowledge.js';
 import type { Meeting, Reconciled } from '../session/reconcile.js';
 import type { Session } from '../session/session.js';
 import type { FileNode } from './node.js';
@@ -32,8 +33,10 @@ export class Unmerged extends Error {
 export interface Saving {
   readonly path: string;
   readonly session: Session;
-  /** The process that saves. */
+  /** The process whose text it is. */
   readonly pid: number;
+  /** What its session knew when it was written. */
+  readonly known: Known | undefined;
   /** When it began, in µs since the epoch. */
   readonly begun: number;
   readonly text: Buffer;
@@ -76,13 +79,14 @@ export function decide(view: View, node: FileNode | undefined, saving: Saving): 
   const { text } = saving;
   const meeting: Meeting = {
     bases: kept.map(({ bytes }) => bytes),
+    reread: (saving.known?.read?.times ?? 0) > 1,
     head: store.contentIfKept(head) ?? EMPTY,
     text,
     options: view.tree.mergeOptions(saving.path),
   };
   const reconciled = view.tree.services.merger.reconcile(meeting, () => {
     const digest = createHash('sha256').update(text).digest('base64');
-    return `${kept.map(({ id }) => id ?? 0)}/${head}/${view.tree.id}/${saving.path}/${digest}`;
+    return `${kept.map(({ id }) => id ?? 0)}/${meeting.reread}/${head}/${view.tree.id}/${saving.path}/${digest}`;
   });
   if (reconciled instanceof Promise) throw new Unmerged(reconciled);
   const { result } = reconciled;
@@ -95,9 +99,8 @@ export function decide(view: View, node: FileNode | undefined, saving: Saving): 
 /** What the text may have been made from; none when the session replaces a file that it never saw. */
 function basesOf(view: View, node: FileNode | undefined, saving: Saving): readonly (number | null)[] {
   if (saving.madeFrom !== undefined) return [saving.madeFrom];
-  const { knowledge, processes } = view.tree.services;
-  const { session, pid, begun, path } = saving;
-  const known = knowledge.of(session.key, view.tree.id, path);
+  const { processes } = view.tree.services;
+  const { pid, begun, known } = saving;
   const started = known?.read && known.settled ? (processes.started(pid) ?? 0) : 0;
   const bases = candidateBases(known, { pid, begun, started });
   // A file that came to be after the save had begun was missing for who began it.

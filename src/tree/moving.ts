@@ -70,16 +70,9 @@ export function meet(
   const begun = source.made || view.tree.services.clock();
   // A local file holds nothing of the quota yet; the source's own size is freed with its name.
   const claimed = source.isLocal ? 0 : source.size;
-  const decision = decide(view, target, {
-    path,
-    session,
-    pid,
-    begun,
-    text,
-    madeFrom: undefined,
-    claimed,
-    sawFile: false,
-  });
+  const known = view.tree.services.knowledge.of(session.key, view.tree.id, path);
+  const saving = { path, session, pid, known, begun, text, madeFrom: undefined, claimed, sawFile: false };
+  const decision = decide(view, target, saving);
   return { decision, bytes: decision.kind === 'merged' ? decision.bytes : undefined };
 }
 

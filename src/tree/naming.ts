@@ -107,7 +107,8 @@ export function unlink(view: View, caller: Caller, parentId: number, name: strin
     // Who removes it once more means what it is now.
     const { pid } = view.caller(caller);
     if (makesAnew(view, pid)) node.hidden = { ...unseen, by: pid };
-    knowledge.read(session, tree.id, path, node.content, 0, clock());
+    node.refused ??= new Map();
+    node.refused.set(session.key, node.content);
     return undefined;
   }
   store.write(() => store.removeHead(node.row(), path, store.sessionRow(session)));

@@ -83,6 +83,8 @@ export class FileNode extends Entry {
   born = 0;
   /** Key of the session that saved the head; undefined when not known. */
   savedBy: string | undefined;
+  /** Heads that sessions could not remove because they did not know them, by session key: once more, and they can. */
+  refused: Map<string, number | null> | undefined;
   /** A process that removed it in vain, since another session had saved it: that process sees it gone for a while. */
   hidden: Unseen | undefined;
   /** For a removed file: the session that removed it, null for somebody outside this mount. */
@@ -128,6 +130,11 @@ export function pathOf(node: TreeNode): string {
   let path = node.name;
   for (let at = node.parent; at?.parent; at = at.parent) path = `${at.name}/${path}`;
   return path;
+}
+
+/** The path that a file is saved as: its own, or the one that it had when it was removed. */
+export function savedAs(node: FileNode): string {
+  return node.parent ? pathOf(node) : node.removedFrom;
 }
 
 /** How many names deep a node lies; the root lies at 0. */

@@ -53,7 +53,7 @@ function openForWriting(
   const draft = draftOf(view, node, session);
   const handle = writeHandle(draft, node.content);
   if ((flags & O_TRUNC) !== 0 && (draft.dirty ? draft.size > 0 : node.content !== null)) {
-    const code = changeDraft(view, draft, node.content, { length: 0 });
+    const code = changeDraft(view, draft, node.content, { length: 0 }, pid);
     if (code !== 0) {
       dropDraft(draft);
       return code;

@@ -1,6 +1,6 @@
 import { decodeFh, type Fh, type Handle } from './handles.js';
 import { readLocal } from './local-files.js';
-import { type FileNode, pathOf } from './node.js';
+import { type FileNode, savedAs } from './node.js';
 import type { Caller, View } from './view.js';
 import { contentOf } from './writing.js';
 
@@ -46,15 +46,16 @@ function note(
   if (whole) handle.readTo = -1;
   if (!whole && !first) return;
   const { node, session } = handle;
-  if (!node.parent || node.isLocal) return;
+  const path = savedAs(node);
+  if (node.isLocal || path === '') return;
   const { tree } = view;
   // Its own unsaved bytes are nothing that it learns.
   if (node.drafts?.get(session.key)?.dirty) return;
   const content = handle.kind === 'read' ? handle.content : handle.snapshot;
   const { knowledge, clock } = tree.services;
   const pid = handle.kind === 'read' ? handle.pid : view.caller(caller).pid;
-  if (whole) knowledge.read(session, tree.id, pathOf(node), content, pid, clock());
-  else knowledge.readPart(session, tree.id, pathOf(node), content, clock());
+  if (whole) knowledge.read(session, tree.id, path, content, pid, clock());
+  else knowledge.readPart(session, tree.id, path, content, clock());
 }
 
 /** What a handle shows now: the draft of the caller's session, else the content it was opened on. */

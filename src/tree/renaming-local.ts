@@ -70,7 +70,10 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
   node.size = 0;
   node.content = null;
   setHead(view, node, content, bytes.length, mtime, session);
-  if (target) node.born = target.born;
+  if (target) {
+    node.born = target.born;
+    if (content === before) node.savedBy = target.savedBy;
+  }
   tree.quota.addFile(1, 0);
   view.handles.replaceAll(node, (handle) => asMemoryHandle(view, node, handle, written));
   knowledge.wrote(session, tree.id, path, written, move.pid, now);

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { DEPTH_MAX } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
-import { type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
+import { type Met, type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
 import { find } from './naming.js';
 import { type DirectoryNode, depthOf, type FileNode, pathOf, type TreeNode } from './node.js';
 import { renameAcrossLocal } from './renaming-local.js';
@@ -99,8 +99,10 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   const now = clock();
   const head =
     target && node.content !== null ? meet(view, target, node, newPath, move, store.content(node.content)) : undefined;
-  const changed = target !== undefined && (head?.bytes !== undefined || target.content !== node.content);
-  const mtime = changed ? timeAfter(node, target, now, head?.bytes !== undefined) : node.mtime;
+  const result = head?.bytes ?? (node.content === null ? undefined : store.content(node.content));
+  const before = target?.content ?? null;
+  const changed = target !== undefined && (before === null || !result?.equals(store.content(before)));
+  const mtime = changed ? timeAfter(node, target, now, head?.bytes !== undefined) : timeKept(node, target, head);
   const content = store.write(() => {
     const sessionRow = store.sessionRow(session);
     const id = head?.bytes ? store.putContent(head.bytes) : node.content;
@@ -129,7 +131,8 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
     tree.quota.addFile(-1, -target.size);
   }
   relink(view, node, from, to, name, now);
-  if (changed) setHead(view, node, content, head?.bytes?.length ?? node.size, mtime, session);
+  if (changed || head?.bytes) setHead(view, node, content, result?.length ?? 0, mtime, session);
+  if (!changed && target) node.savedBy = target.savedBy;
   node.born = target?.born ?? now;
   if (written !== null) knowledge.wrote(session, tree.id, newPath, written, pid, now);
   knowledge.missed(session, tree.id, oldPath, now);
@@ -139,6 +142,11 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   ];
   const told = tree.announce({ attributes: [from, to, node, ...(target ? [target] : [])], names }, view);
   return saved && told ? Promise.all([saved, told]) : (told ?? saved);
+}
+
+/** A text that adds nothing leaves the head its time; a file put in the place of an equal one brings its own. */
+function timeKept(node: FileNode, target: FileNode | undefined, head: Met | undefined): number {
+  return target && head?.bytes ? target.mtime : node.mtime;
 }
 
 function moveDirectory(view: View, { node: _, from, to, name, target }: Move, node: DirectoryNode): Told {

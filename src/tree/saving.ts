@@ -24,16 +24,10 @@ export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sour
   if (!target) return undefined;
   const { node, path } = target;
   const { session, begun, claimed, bytes: text } = draft;
-  const decision = decide(view, node, {
-    path,
-    session,
-    pid,
-    begun,
-    text,
-    madeFrom,
-    claimed,
-    sawFile: draft.base !== null,
-  });
+  const writer = pid === 0 ? draft.writer : pid;
+  const sawFile = draft.base !== null;
+  const saving = { path, session, pid: writer, known: draft.known, begun, text, madeFrom, claimed, sawFile };
+  const decision = decide(view, node, saving);
   const bytes = decision.kind === 'merged' ? decision.bytes : text;
   const before = node.content;
   const time = timeOf(draft, node, decision, clock());
@@ -64,7 +58,7 @@ export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sour
     node.ctime = clock();
   } else if (draft.timeSet) node.mtime = draft.mtime;
   const timeOnly = content === before && draft.timeSet;
-  closeDraft(view, draft, written, pid);
+  closeDraft(view, draft, written, writer);
   if (content === before && !timeOnly && target.names.length === 0) return undefined;
   // A file that is back is news to the kernel it came back through, too.
   const attributes = [node, ...target.names.map(({ parent }) => parent)];

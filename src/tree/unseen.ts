@@ -1,4 +1,4 @@
-import { AT_ONCE } from '../session/base.js';
+import { AT_ONCE } from '../session/knowledge.js';
 import type { Session } from '../session/session.js';
 import type { FileNode } from './node.js';
 import type { Caller, View } from './view.js';
@@ -32,6 +32,7 @@ export function unseenHead(view: View, node: FileNode, session: Session, path: s
   const known = knowledge.latest(session.key, view.tree.id, path);
   const { content } = node;
   if (known === undefined || content === null || known === content || node.savedBy === session.key) return undefined;
+  if ((known === null && node.size === 0) || node.refused?.get(session.key) === content) return undefined;
   return { by: session.key, known, head: content, until: clock() + AT_ONCE };
 }
 

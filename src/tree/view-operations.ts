@@ -169,9 +169,10 @@ export class ViewOperations {
     const { draft } = handle;
     const size = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
     if (offset + length <= size) return 0;
-    const code = settled(() => changeDraft(view, draft, handle.snapshot, { length: offset + length }));
+    const { pid } = view.caller(caller);
+    const code = settled(() => changeDraft(view, draft, handle.snapshot, { length: offset + length }, pid));
     if (code !== 0) return code;
-    handle.writers.add(view.caller(caller).pid);
+    handle.writers.add(pid);
     handle.opener = undefined;
     return 0;
   }

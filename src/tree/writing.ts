@@ -3,7 +3,7 @@ import type { Session } from '../session/session.js';
 import type { Draft } from './draft.js';
 import { Draft as DraftClass } from './draft.js';
 import type { WriteHandle } from './handles.js';
-import { type FileNode, pathOf } from './node.js';
+import { type FileNode, pathOf, savedAs } from './node.js';
 import { claimFor, endDraft } from './saving.js';
 import type { View } from './view.js';
 
@@ -43,8 +43,9 @@ type Change = { readonly position: number; readonly data: Buffer } | { readonly 
  * Applies a change to a draft and stores it before it returns (spec §4.4).
  * Returns 0, or EFBIG or ENOSPC with nothing changed.
  * @param snapshot the content a clean draft starts from
+ * @param pid the process that changes it
  */
-export function changeDraft(view: View, draft: Draft, snapshot: number | null, change: Change): number {
+export function changeDraft(view: View, draft: Draft, snapshot: number | null, change: Change, pid: number): number {
   const { store, clock } = view.tree.services;
   const now = clock();
   const fresh = !draft.dirty;
@@ -68,6 +69,8 @@ export function changeDraft(view: View, draft: Draft, snapshot: number | null, c
   }
   if ('data' in change) draft.write(change.position, change.data, now);
   else draft.truncate(change.length, now);
+  draft.known = view.tree.services.knowledge.of(draft.session.key, view.tree.id, savedAs(draft.node));
+  draft.writer = pid;
   if (fresh) view.tree.refresh(draft.node, view);
   return 0;
 }
@@ -81,7 +84,7 @@ function storeChange(view: View, draft: Draft, change: Change): void {
   }
   if (!draft.stored) {
     const { id, node, session, base } = draft;
-    const path = node.parent ? pathOf(node) : node.removedFrom;
+    const path = savedAs(node);
     const first = startOf(view, draft, change);
     store.insertDraft({ id, tree: view.tree.id, node: node.id, path, session: store.sessionRow(session), base, first });
     draft.stored = true;
@@ -120,7 +123,7 @@ export function writeThrough(
 ): number {
   const { draft } = handle;
   const end = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
-  const code = changeDraft(view, draft, handle.snapshot, { position: append ? end : offset, data });
+  const code = changeDraft(view, draft, handle.snapshot, { position: append ? end : offset, data }, pid);
   if (code !== 0) return code;
   handle.writers.add(pid);
   handle.opener = undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { AT_ONCE, candidateBases, explainingBase, type Save } from '../../src/session/base.js';
-import { Knowledge } from '../../src/session/knowledge.js';
+import { candidateBases, explainingBase, type Save } from '../../src/session/base.js';
+import { AT_ONCE, Knowledge } from '../../src/session/knowledge.js';
 import { reconcile } from '../../src/session/reconcile.js';
 
 const session = { key: 'boot/claude/1/1', name: 'claude 1' };
@@ -65,6 +65,22 @@ const cases: Case[] = [
     head: V2,
     bases: [2],
     result: V1,
+  },
+  {
+    name: 'the same when both reads come just before the save',
+    steps: { 1: read(1), 9: read(2), 10: read(2) },
+    text: V1,
+    head: V2,
+    bases: [1, 2],
+    result: V1,
+  },
+  {
+    name: 'Write after an old read by a program that reads twice before it saves',
+    steps: { 1: read(1), 9: read(2), 10: read(2) },
+    text: '- one\n- two\n- mine\n',
+    head: V2,
+    bases: [1, 2],
+    result: '- one\n- two\n- foreign\n- mine\n',
   },
   {
     name: 'a read that is not followed by the save at once counts, also when it is the only one',
@@ -164,7 +180,8 @@ describe.each(cases)('$name', ({ steps, save, text, head, bases, result }) => {
       from: { host: 'h', date: '2026-01-02' },
     } as const;
     const meeting = { bases: found.map((id) => Buffer.from(contents.get(id) ?? '?')), head: Buffer.from(head) };
-    const reconciled = reconcile({ ...meeting, text: Buffer.from(text), options });
+    const reread = (known?.read?.times ?? 0) > 1;
+    const reconciled = reconcile({ ...meeting, reread, text: Buffer.from(text), options });
     expect(reconciled.result.kind === 'merged' && reconciled.result.bytes.toString()).toBe(result);
   });
 });

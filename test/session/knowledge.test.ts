@@ -48,7 +48,7 @@ test('a look of a process at what it has just written settles nothing', () => {
   expect(of()).toMatchObject({ settled: { content: 10 }, read: { content: 11 } });
   knowledge.read(one, 1, 'a.md', 12, 7, 5_000_000);
   expect(of()).toMatchObject({ settled: { content: 10 }, read: { content: 12 } });
-  knowledge.read(one, 1, 'a.md', 12, 7, 6_000_000);
+  knowledge.read(one, 1, 'a.md', 12, 7, 8_000_000);
   expect(of()).toMatchObject({ settled: { content: 12 }, read: { content: 12 } });
 });
 
