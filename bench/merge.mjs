@@ -84,12 +84,10 @@ function ratio(theirs, ours) {
 
 const folder = mkdtempSync(join(tmpdir(), 'mend-bench-merge-'));
 try {
-  console.log(
-    `${os.cpus()[0]?.model.trim()}, ${os.cpus().length} cores, Node.js ${process.versions.node}, ${runs} runs\n`,
-  );
-  console.log(
-    '| input, 1 MB a side | mend ms, p50 / max | git merge-file ms | git : mend | node-diff3 ms | node-diff3 : mend |',
-  );
+  const cpu = `${os.cpus()[0]?.model.trim()}, ${os.cpus().length} cores`;
+  console.log(`${cpu}, Node.js ${process.versions.node}, ${runs} runs, load ${os.loadavg()[0]?.toFixed(1)} before\n`);
+  const heads = ['input, 1 MB a side', 'mend ms, p50 / max', 'its processor ms', 'git merge-file ms', 'git : mend'];
+  console.log(`| ${[...heads, 'node-diff3 ms', 'node-diff3 : mend'].join(' | ')} |`);
   console.log('| --- | --- | --- | --- | --- | --- | --- |');
   let worst = 0;
   let worstProcessor = 0;

@@ -72,6 +72,10 @@ function* basesAt(
   const before = moment.sights[index];
   // A program that started later than that has nothing of it in mind.
   if (before && moment.started >= before.at) yield* last.values;
+  // Who read it more than once, and writes just what it knew before, takes back on purpose what came since.
+  const again = reads.filter((read) => last.values.includes(read)).length > 1;
+  const earlier = [...(before?.values ?? []), ...reads];
+  if (again && earlier.some((known) => changes(known, text) === 0)) yield* last.values;
   for (const reread of last.values) {
     for (const known of before?.values ?? [reread]) {
       const candidates = [known, ...reads.filter((read) => read !== reread), reread];
