@@ -28,8 +28,7 @@ export function reconcile({ bases, reread, head, text, options }: Meeting): Reco
 }
 
 /** Tells whether a meeting could take so long that others would have to wait for it. */
-export function isSlow({ bases, head, text }: Meeting): boolean {
-  return bases.length === 0
-    ? mayBeSlow({ base: null, store: head, other: text })
-    : bases.some((base) => mayBeSlow({ base, store: head, other: text }));
+export function isSlow({ bases, head, text, options }: Meeting): boolean {
+  const all = bases.length === 0 ? [null] : bases;
+  return all.some((base) => mayBeSlow({ base, store: head, other: text }, options.path));
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -378,4 +379,76 @@ test.each(cases)(
       expect(await read(third, path)).toBe(`${result}- after\n- at last\n`);
     })(),
   60_000,
+);
+
+/** Saves that cannot be merged: what was there, what another session made of it, and what a session saves after an old read. */
+const refused: [name: string, file: string, start: Buffer, foreign: Buffer, mine: Buffer][] = [
+  ['bytes that are not text', 'a.md', Buffer.from('a\0b\n'), Buffer.from('a\0c\n'), Buffer.from('a\0d\n')],
+  ['invalid UTF-8', 'a.md', Buffer.from('a\n'), Buffer.from([0x61, 0xff, 0x0a]), Buffer.from('b\n')],
+  ['JSON that would not parse', 'a.json', Buffer.from('[\n1\n]\n'), Buffer.from('[\n2\n]\n'), Buffer.from('[\n3\n]\n')],
+  [
+    'frontmatter that is more than keys and lists',
+    'a.md',
+    Buffer.from('---\na: |\n  one\n---\n'),
+    Buffer.from('---\na: |\n  two\n---\n'),
+    Buffer.from('---\na: |\n  three\n---\n'),
+  ],
+  [
+    'texts that are too large together',
+    'a.md',
+    Buffer.from('a\n'),
+    Buffer.from(`a\n${'b'.repeat(600_000)}\n`),
+    Buffer.from(`a\n${'c'.repeat(600_000)}\n`),
+  ],
+];
+
+test.each(refused)(
+  '%s: the later save is the head, and the other a version that is pointed out',
+  (_, file, start, foreign, mine) =>
+    staged(40, async (stage) => {
+      const folder = await stage.mount();
+      const [one, two, third] = [await stage.agent(), await stage.agent(), await stage.agent()];
+      const save = (agent: Agent, bytes: Buffer) =>
+        agent.run(
+          (fs, __, path, text) => fs.writeFileSync(path, Buffer.from(text, 'base64')),
+          `${folder}/${file}`,
+          bytes.toString('base64'),
+        );
+      const hash = (command: string) => stage.sh(`${command} | sha256sum`);
+      const same = (bytes: Buffer) => `${createHash('sha256').update(bytes).digest('hex')}  -\n`;
+      await save(third, start);
+      await read(one, `${folder}/${file}`);
+      await read(two, `${folder}/${file}`);
+      await save(two, foreign);
+      await save(one, mine);
+      expect(await hash(`cat ${folder}/${file}`)).toBe(same(mine));
+      expect(await stage.kinds(file)).toEqual(['saved', 'conflict', 'saved', 'saved']);
+      const kept = await stage.log(file);
+      expect(kept.map(({ bytes }) => bytes)).toEqual([mine.length, foreign.length, foreign.length, start.length]);
+      const [row] = await stage.json<{ file: string; notes: string[] }[]>(['memory']);
+      expect(row).toMatchObject({ file, notes: ['1 conflict'] });
+    })(),
+  60_000,
+);
+
+test(
+  'a session goes on with the next daemon: it knows what it had read, and what it had written',
+  staged(60, async (stage) => {
+    const folder = await stage.mount();
+    const [one, two] = [await stage.agent(), await stage.agent()];
+    await write(two, `${folder}/read.md`, START);
+    await read(one, `${folder}/read.md`);
+    await replace(one, `${folder}/written.md`, START);
+    await append(two, `${folder}/read.md`, '- foreign\n');
+    await append(two, `${folder}/written.md`, '- foreign\n');
+    // What sessions know goes to the store with the next background work.
+    await delay(1200);
+    await stage.endDaemon('SIGKILL');
+    await stage.mount();
+    for (const name of ['read.md', 'written.md']) {
+      await write(one, `${folder}/${name}`, `${START}- mine\n`);
+      expect(await read(two, `${folder}/${name}`)).toBe(`${FOREIGN}- mine\n`);
+    }
+  }),
+  90_000,
 );
