@@ -213,8 +213,8 @@ class Server {
     if (unsaved.length === 0 && trees.length === 0) return;
     this.#store.write(() => {
       for (const tree of trees) tree.tidy();
-      for (const { session, tree, path, content, wrote } of unsaved) {
-        this.#store.saveServed(this.#store.sessionRow(session), tree, path, content, wrote);
+      for (const { session, tree, path, content, at } of unsaved) {
+        this.#store.saveServed(this.#store.sessionRow(session), tree, path, content, at);
       }
     }, true);
   }

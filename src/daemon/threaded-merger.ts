@@ -22,7 +22,10 @@ export class ThreadedMerger implements Merger {
     if (!isSlow(meeting)) return reconcile(meeting);
     const key = keyOf();
     const result = this.#results.get(key);
-    if (result) return result;
+    if (result) {
+      this.#results.delete(key);
+      return result;
+    }
     if (this.inPlace) return reconcile(meeting);
     let running = this.#running.get(key);
     if (!running) {

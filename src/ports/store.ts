@@ -100,7 +100,7 @@ export interface TreeStore {
   /** Takes a file out of the tree: its head becomes a `removed` version of `path`; tells the feed. */
   removeHead(row: NodeRow, path: string, session: number): void;
   addVersion(version: NewVersion): void;
-  /** Gives the history of one path to another, after what that one has. */
+  /** Gives the history of one path to another, after what that one has, and what sessions know of it. */
   moveHistory(tree: number, from: string, to: string): void;
   dropHistory(tree: number, path: string): void;
   /** True when the path was saved at most once, and by the session: it may be a temporary of its own. */
@@ -121,7 +121,7 @@ export interface TreeStore {
 
   /** Row id of a session, made at its first use. */
   sessionRow(session: { readonly key: string; readonly name: string }): number;
-  saveServed(session: number, tree: number, path: string, content: number | null, wrote: number | null): void;
+  saveServed(session: number, tree: number, path: string, content: number | null, at: number): void;
 
   /** Resolves when everything committed so far is on the disk. */
   flushed(): Promise<void>;

@@ -21,14 +21,8 @@ export interface Known {
   readonly read: Reading | undefined;
 }
 
-/** What is stored of it: the content known last, and the content written last. */
-export interface StoredKnowledge {
-  readonly content: number | null;
-  readonly wrote: number | null;
-}
-
-/** One row to be stored. */
-export interface UnsavedKnowledge extends StoredKnowledge {
+/** One row to be stored: the content known last. */
+export interface UnsavedKnowledge extends Sight {
   readonly session: Session;
   readonly tree: number;
   readonly path: string;
@@ -38,11 +32,11 @@ export interface UnsavedKnowledge extends StoredKnowledge {
 export const AT_ONCE = 2_000_000;
 /** How long after its save, in µs, a process that reads the file may only be looking at what it has written. */
 export const ECHO = 20_000;
-/** Sessions and paths remembered. */
-const REMEMBERED = 50_000;
+/** Paths remembered, and sessions of each. */
+const REMEMBERED = 20_000;
+const SESSIONS = 256;
 
 interface Remembered extends Known {
-  readonly wrote: number | null;
   /** The process that wrote what is settled, 0 for none. */
   readonly by: number;
   /** The last read only looked at what its process had just written: it settles nothing. */
@@ -51,17 +45,24 @@ interface Remembered extends Known {
 
 /** Remembers what sessions read and what they wrote, by tree and path (spec §5.2). */
 export class Knowledge {
-  readonly #known = new LRUCache<string, Remembered>({ max: REMEMBERED });
+  /** By session, for each path of a tree. */
+  readonly #paths = new LRUCache<string, Map<string, Remembered>>({ max: REMEMBERED });
   readonly #unsaved = new Map<string, UnsavedKnowledge>();
-  readonly #stored: (session: string, tree: number, path: string) => StoredKnowledge | undefined;
+  readonly #stored: (session: string, tree: number, path: string) => Sight | undefined;
 
   /** @param stored what an earlier daemon stored of a session that may still be there */
-  constructor(stored: (session: string, tree: number, path: string) => StoredKnowledge | undefined = () => undefined) {
+  constructor(stored: (session: string, tree: number, path: string) => Sight | undefined = () => undefined) {
     this.#stored = stored;
   }
 
   of(session: string, tree: number, path: string): Known | undefined {
-    return this.#find(session, keyOf(session, tree, path), tree, path);
+    const known = this.#paths.get(keyOf(tree, path))?.get(session);
+    if (known) return known;
+    const settled = this.#stored(session, tree, path);
+    if (!settled) return undefined;
+    const remembered = { settled, read: undefined, by: 0, echo: false };
+    this.#of(tree, path).set(session, remembered);
+    return remembered;
   }
 
   /** The content that a session knew last; undefined when it never looked. */
@@ -76,46 +77,60 @@ export class Knowledge {
    * still what it wrote.
    */
   read(session: Session, tree: number, path: string, content: number | null, pid: number, at: number): void {
-    const key = keyOf(session.key, tree, path);
-    const before = this.#find(session.key, key, tree, path);
-    const { wrote = null, by = 0 } = before ?? {};
-    const echo = by === pid && pid !== 0 && !(before?.read && !before.echo) && at - (before?.settled?.at ?? 0) <= ECHO;
+    const before = this.of(session.key, tree, path) as Remembered | undefined;
     const last = before?.read;
+    const by = before?.by ?? 0;
+    const echo = by === pid && pid !== 0 && !(last && !before?.echo) && at - (before?.settled?.at ?? 0) <= ECHO;
     const again = last?.pid === pid && last.content === content && at - last.at <= AT_ONCE && !before?.echo;
     const settled = before?.echo || again ? before?.settled : (last ?? before?.settled);
     const still = settled === before?.settled ? by : 0;
     const read = again ? { ...last, times: last.times + 1 } : { content, pid, at, times: 1 };
-    this.#set(session, key, tree, path, { settled, read, wrote, by: still, echo });
+    this.#set(session, tree, path, { settled, read, by: still, echo });
   }
 
   /** Notes that a session read a part of a file. That counts only where it knows nothing else. */
   readPart(session: Session, tree: number, path: string, content: number | null, at: number): void {
-    const key = keyOf(session.key, tree, path);
-    if (this.#find(session.key, key, tree, path)) return;
-    this.#set(session, key, tree, path, { settled: { content, at }, read: undefined, wrote: null, by: 0, echo: false });
+    if (this.of(session.key, tree, path)) return;
+    this.#set(session, tree, path, { settled: { content, at }, read: undefined, by: 0, echo: false });
   }
 
-  /** Notes that a session wrote a content, which it knows from then on. */
+  /** Notes that a process of a session wrote a content, which the session knows from then on. */
   wrote(session: Session, tree: number, path: string, content: number, pid: number, at: number): void {
-    const key = keyOf(session.key, tree, path);
-    this.#set(session, key, tree, path, {
-      settled: { content, at },
-      read: undefined,
-      wrote: content,
-      by: pid,
-      echo: false,
-    });
+    this.#set(session, tree, path, { settled: { content, at }, read: undefined, by: pid, echo: false });
+  }
+
+  /** Notes that the save that `wrote` told of has been answered just now: a look at it can follow from here on. */
+  answered(session: string, tree: number, path: string, at: number): void {
+    const known = this.#paths.get(keyOf(tree, path))?.get(session);
+    if (known?.settled && known.by !== 0 && !known.read)
+      this.#of(tree, path).set(session, { ...known, settled: { ...known.settled, at } });
   }
 
   /** Notes that a session saw that there is no such file, or took it away itself. */
   missed(session: Session, tree: number, path: string, at: number): void {
-    const key = keyOf(session.key, tree, path);
-    const before = this.#known.get(key);
-    if (before?.settled?.content === null && !before.read) return;
-    const known = { settled: { content: null, at }, read: undefined, wrote: null, by: 0, echo: false };
+    const before = this.of(session.key, tree, path);
+    const known = { settled: { content: null, at }, read: undefined, by: 0, echo: false };
     // Worth a row only where it outdates one.
-    if (before) this.#set(session, key, tree, path, known);
-    else this.#known.set(key, known);
+    if (before && this.latest(session.key, tree, path) !== null) this.#set(session, tree, path, known);
+    else this.#of(tree, path).set(session.key, known);
+  }
+
+  /** A file, or all below a folder, has another path: sessions know it under that. The store moves its rows itself. */
+  move(tree: number, from: string, to: string): void {
+    const start = keyOf(tree, from);
+    for (const key of [...this.#paths.keys()]) {
+      if (key !== start && !key.startsWith(`${start}/`)) continue;
+      const known = this.#paths.get(key);
+      this.#paths.delete(key);
+      const now = keyOf(tree, to) + key.slice(start.length);
+      // Who knows nothing of the file goes on knowing what it saw there before it came.
+      if (known) this.#paths.set(now, new Map([...(this.#paths.get(now) ?? []), ...known]));
+    }
+    for (const [key, row] of [...this.#unsaved]) {
+      if (row.tree !== tree || (row.path !== from && !row.path.startsWith(`${from}/`))) continue;
+      this.#unsaved.delete(key);
+      this.#note({ ...row, path: to + row.path.slice(from.length) });
+    }
   }
 
   /** What was noted since the last call, to be stored. */
@@ -125,24 +140,31 @@ export class Knowledge {
     return list;
   }
 
-  #find(session: string, key: string, tree: number, path: string): Remembered | undefined {
-    const known = this.#known.get(key);
-    if (known) return known;
-    const stored = this.#stored(session, tree, path);
-    if (!stored) return undefined;
-    const settled = { content: stored.content, at: 0 };
-    const remembered = { settled, read: undefined, wrote: stored.wrote, by: 0, echo: false };
-    this.#known.set(key, remembered);
-    return remembered;
+  #of(tree: number, path: string): Map<string, Remembered> {
+    const key = keyOf(tree, path);
+    let sessions = this.#paths.get(key);
+    if (!sessions) {
+      sessions = new Map();
+      this.#paths.set(key, sessions);
+    }
+    return sessions;
   }
 
-  #set(session: Session, key: string, tree: number, path: string, known: Remembered): void {
-    this.#known.set(key, known);
-    const content = (known.read ?? known.settled)?.content ?? null;
-    this.#unsaved.set(key, { session, tree, path, content, wrote: known.wrote });
+  #set(session: Session, tree: number, path: string, known: Remembered): void {
+    const sessions = this.#of(tree, path);
+    // The session that was heard of last is the last to be forgotten.
+    sessions.delete(session.key);
+    sessions.set(session.key, known);
+    if (sessions.size > SESSIONS) sessions.delete([...sessions.keys()][0] ?? '');
+    const last = known.echo ? known.settled : (known.read ?? known.settled);
+    this.#note({ session, tree, path, content: last?.content ?? null, at: last?.at ?? 0 });
+  }
+
+  #note(row: UnsavedKnowledge): void {
+    this.#unsaved.set(`${row.session.key}\0${keyOf(row.tree, row.path)}`, row);
   }
 }
 
-function keyOf(session: string, tree: number, path: string): string {
-  return `${session}\0${tree}\0${path}`;
+function keyOf(tree: number, path: string): string {
+  return `${tree}\0${path}`;
 }

@@ -40,7 +40,7 @@ export class ContentTable {
       SELECT content FROM node WHERE content IS NOT NULL UNION SELECT content FROM version
       UNION SELECT base FROM version WHERE base IS NOT NULL UNION SELECT written FROM version WHERE written IS NOT NULL
       UNION SELECT base FROM draft WHERE base IS NOT NULL UNION SELECT first FROM draft WHERE first IS NOT NULL
-      UNION SELECT content FROM served WHERE content IS NOT NULL UNION SELECT wrote FROM served WHERE wrote IS NOT NULL
+      UNION SELECT content FROM served WHERE content IS NOT NULL
       UNION SELECT sent FROM import_base UNION SELECT stored FROM import_base UNION SELECT value FROM json_each(@held))`;
     this.#unreferenced = db
       .prepare<[{ held: string }], number>(`SELECT id FROM content WHERE ${unreferenced} LIMIT ${SWEPT}`)

@@ -60,7 +60,7 @@ export class MemoryFiles {
     if (known?.kind === 'directory') throw Object.assign(new Error('a folder is in the way'), { code: 'EISDIR' });
     if (known) {
       if (known.content === content) return content;
-      const shown = Math.floor(known.shown / 1000);
+      const shown = Math.floor(Math.max(known.shown, known.mtime) / 1000);
       const mtime = Math.floor(now / 1000) > shown ? now : (shown + 1) * 1000;
       store.saveHead(
         { ...known, content, size: bytes.length, mtime, ctime: now, shown: mtime },

@@ -40,7 +40,7 @@ export class PurgeRows {
            s AS (SELECT * FROM served WHERE tree = @tree AND path = @path),
            i AS (SELECT * FROM import_base WHERE tree = @tree AND path = @path)
          SELECT content FROM v UNION SELECT base FROM v UNION SELECT written FROM v
-           UNION SELECT content FROM s UNION SELECT wrote FROM s UNION SELECT sent FROM i UNION SELECT stored FROM i`,
+           UNION SELECT content FROM s UNION SELECT sent FROM i UNION SELECT stored FROM i`,
       )
       .pluck()
       .all({ tree, path })
@@ -110,7 +110,6 @@ export class PurgeRows {
   dropContents(contents: readonly number[]): void {
     const ids = JSON.stringify(contents);
     const among = 'IN (SELECT value FROM json_each(@ids))';
-    this.#db.prepare(`DELETE FROM served WHERE content ${among} OR wrote ${among}`).run({ ids });
     this.#db
       .prepare(
         `INSERT INTO purged (id, size, sha256) SELECT id, size, sha256 FROM content

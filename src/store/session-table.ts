@@ -6,6 +6,7 @@ export class SessionTable {
   readonly #insert;
   readonly #served;
   readonly #load;
+  readonly #move;
   readonly #forget;
   readonly #known = new Map<string, number>();
 
@@ -13,13 +14,14 @@ export class SessionTable {
     this.#find = db.prepare<[string], number>('SELECT id FROM session WHERE key = ?').pluck();
     this.#insert = db.prepare('INSERT INTO session (id, key, name, started) VALUES (?, ?, ?, ?)');
     this.#forget = db.prepare('DELETE FROM served WHERE at < ?');
-    this.#load = db.prepare<[string, number, string], { content: number | null; wrote: number | null }>(
-      `SELECT served.content, served.wrote FROM served JOIN session ON session.id = served.session
+    this.#move = db.prepare('UPDATE OR REPLACE served SET path = ? WHERE tree = ? AND path = ?');
+    this.#load = db.prepare<[string, number, string], { content: number | null; at: number }>(
+      `SELECT served.content, served.at FROM served JOIN session ON session.id = served.session
        WHERE session.key = ? AND served.tree = ? AND served.path = ?`,
     );
     this.#served = db.prepare(
-      `INSERT INTO served (session, tree, path, content, wrote, at) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (session, tree, path) DO UPDATE SET content = excluded.content, wrote = excluded.wrote, at = excluded.at`,
+      `INSERT INTO served (session, tree, path, content, at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (session, tree, path) DO UPDATE SET content = excluded.content, at = excluded.at`,
     );
   }
 
@@ -35,24 +37,22 @@ export class SessionTable {
     return id;
   }
 
+  /** Gives what sessions know of a path to another path. */
+  moveServed(tree: number, from: string, to: string): void {
+    this.#move.run(to, tree, from);
+  }
+
   /** Forgets rows that a transaction made and then did not commit. */
   forgetKnown(): void {
     this.#known.clear();
   }
 
-  saveServed(
-    session: number,
-    tree: number,
-    path: string,
-    content: number | null,
-    wrote: number | null,
-    now: number,
-  ): void {
-    this.#served.run(session, tree, path, content, wrote, now);
+  saveServed(session: number, tree: number, path: string, content: number | null, at: number): void {
+    this.#served.run(session, tree, path, content, at);
   }
 
   /** What was stored of what a session knows of a path. */
-  served(key: string, tree: number, path: string): { content: number | null; wrote: number | null } | undefined {
+  served(key: string, tree: number, path: string): { content: number | null; at: number } | undefined {
     return this.#load.get(key, tree, path);
   }
 

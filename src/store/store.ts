@@ -210,6 +210,7 @@ export class Store implements TreeStore {
 
   moveHistory(tree: number, from: string, to: string): void {
     this.versions.move(tree, from, to);
+    this.#sessions.moveServed(tree, from, to);
   }
 
   dropHistory(tree: number, path: string): void {
@@ -257,7 +258,7 @@ export class Store implements TreeStore {
   }
 
   /** What was stored of what a session knows of a path (`saveServed`); undefined when nothing was. */
-  served(key: string, tree: number, path: string): { content: number | null; wrote: number | null } | undefined {
+  served(key: string, tree: number, path: string): { content: number | null; at: number } | undefined {
     return this.#sessions.served(key, tree, path);
   }
 
@@ -266,8 +267,8 @@ export class Store implements TreeStore {
     this.#sessions.forgetServed(now() - age);
   }
 
-  saveServed(session: number, tree: number, path: string, content: number | null, wrote: number | null): void {
-    this.#sessions.saveServed(session, tree, path, content, wrote, now());
+  saveServed(session: number, tree: number, path: string, content: number | null, at: number): void {
+    this.#sessions.saveServed(session, tree, path, content, at);
   }
 
   flushed(): Promise<void> {

@@ -31,6 +31,8 @@ export class Draft {
   writer = 0;
   /** Bytes of the base from `#covered` to here are still in the draft. */
   #left = 0;
+  /** The base has no bytes. */
+  #empty = false;
   /** Bytes from the start that were written over without a gap. */
   #covered = 0;
   /** Newest modification time of this draft that its session was told. */
@@ -51,6 +53,7 @@ export class Draft {
     this.dirty = true;
     this.begun = now;
     this.#left = bytes.length;
+    this.#empty = bytes.length === 0;
     this.#covered = 0;
     this.mtime = this.node.nextTime(now, this.shown);
     this.timeSet = false;
@@ -59,6 +62,11 @@ export class Draft {
   /** True while bytes of its base are left in it: an append, or a change in the middle. */
   get keepsBase(): boolean {
     return this.#covered < this.#left;
+  }
+
+  /** True when it began with an empty file. */
+  get beganEmpty(): boolean {
+    return this.#empty;
   }
 
   /** A view of the bytes as they are now; copy it to keep it. */

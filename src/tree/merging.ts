@@ -42,8 +42,8 @@ export interface Saving {
   readonly text: Buffer;
   /** The content whose bytes are still in the text; undefined when nothing of a file is left in it. */
   readonly madeFrom: number | null | undefined;
-  /** Whether the session had the file open with something in it when it began. */
-  readonly sawFile: boolean;
+  /** The content that the file had when it was begun; null where there was none, undefined where that was not seen. */
+  readonly began: { readonly content: number | null; readonly empty: boolean } | undefined;
   /** Bytes of the quota that are held for it already. */
   readonly claimed: number;
 }
@@ -72,25 +72,26 @@ export function decide(view: View, node: FileNode | undefined, saving: Saving): 
   if (head === null) return TEXT;
   const ids = unseen ? [unseen.known] : basesOf(view, node, saving);
   if (ids.every((id) => id === head)) return TEXT;
-  const kept = ids.flatMap((id) => {
-    const bytes = id === null ? EMPTY : store.contentIfKept(id);
-    return bytes ? [{ id, bytes }] : [];
-  });
+  const headBytes = store.contentIfKept(head);
+  if (!headBytes) return TEXT;
+  const bases = ids.map((id) => (id === null ? EMPTY : store.contentIfKept(id)));
+  // Where the bytes of one are gone, nothing tells whether the text was made from it.
+  const kept = bases.every((bytes) => bytes !== undefined) ? ids : [];
   const { text } = saving;
   const meeting: Meeting = {
-    bases: kept.map(({ bytes }) => bytes),
+    bases: kept.length > 0 ? bases.filter((bytes) => bytes !== undefined) : [],
     reread: (saving.known?.read?.times ?? 0) > 1,
-    head: store.contentIfKept(head) ?? EMPTY,
+    head: headBytes,
     text,
     options: view.tree.mergeOptions(saving.path),
   };
   const reconciled = view.tree.services.merger.reconcile(meeting, () => {
     const digest = createHash('sha256').update(text).digest('base64');
-    return `${kept.map(({ id }) => id ?? 0)}/${meeting.reread}/${head}/${view.tree.id}/${saving.path}/${digest}`;
+    return `${kept.map((id) => id ?? 0)}/${meeting.reread}/${head}/${view.tree.id}/${saving.path}/${digest}`;
   });
   if (reconciled instanceof Promise) throw new Unmerged(reconciled);
   const { result } = reconciled;
-  const base = kept[reconciled.base]?.id ?? null;
+  const base = kept[reconciled.base] ?? null;
   if (base === head) return TEXT;
   if (result.kind === 'refused' || !fits(view, node, result.bytes, saving.claimed)) return { kind: 'conflict' };
   return result.bytes.equals(text) ? TEXT : { kind: 'merged', bytes: result.bytes, base };
@@ -103,8 +104,10 @@ function basesOf(view: View, node: FileNode | undefined, saving: Saving): readon
   const { pid, begun, known } = saving;
   const started = known?.read && known.settled ? (processes.started(pid) ?? 0) : 0;
   const bases = candidateBases(known, { pid, begun, started });
+  if (bases.length > 0) return bases;
+  if (saving.began?.empty) return [saving.began.content];
   // A file that came to be after the save had begun was missing for who began it.
-  return bases.length === 0 && !saving.sawFile && node && node.born > begun ? [null] : bases;
+  return !saving.began && node && node.born > begun ? [null] : [];
 }
 
 /** Whether a merged text is within the limits; where it is not, both sides are kept apart. */

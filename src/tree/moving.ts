@@ -1,8 +1,9 @@
 import type { NodeRow } from '../ports/store.js';
 import type { Session } from '../session/session.js';
-import { type Decision, decide } from './merging.js';
+import { type Decision, decide, Unmerged } from './merging.js';
 import type { DirectoryNode, FileNode, TreeNode } from './node.js';
 import { touch } from './opening.js';
+import type { Told } from './saving.js';
 import type { View } from './view.js';
 
 /** Everything a rename is about, once it was found to be allowed. */
@@ -71,9 +72,19 @@ export function meet(
   // A local file holds nothing of the quota yet; the source's own size is freed with its name.
   const claimed = source.isLocal ? 0 : source.size;
   const known = view.tree.services.knowledge.of(session.key, view.tree.id, path);
-  const saving = { path, session, pid, known, begun, text, madeFrom: undefined, claimed, sawFile: false };
+  const saving = { path, session, pid, known, begun, text, madeFrom: undefined, claimed, began: undefined };
   const decision = decide(view, target, saving);
   return { decision, bytes: decision.kind === 'merged' ? decision.bytes : undefined };
+}
+
+/** Runs what may need a long merge once something was announced already: who waits for the merge waits for that, too. */
+export function afterTold<T>(told: Told, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof Unmerged) || !told) throw error;
+    throw new Unmerged(Promise.all([error.ready, told]).then(() => undefined));
+  }
 }
 
 /** Records the new head of a row that is stored already, with the entries in the history that a decision asks for. */

@@ -4,7 +4,7 @@ import { type Handle, readHandle, writeHandle } from './handles.js';
 import { localBytes } from './local-files.js';
 import { type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
 import { type FileNode, pathOf } from './node.js';
-import { keepVersion, saveDraft, setHead, type Told } from './saving.js';
+import { keepVersion, noteAnswer, saveDraft, setHead, type Told } from './saving.js';
 import { putAside, unseenHead } from './unseen.js';
 import type { View } from './view.js';
 import { draftOf } from './writing.js';
@@ -73,11 +73,13 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
   if (target) {
     node.born = target.born;
     if (content === before) node.savedBy = target.savedBy;
+    else if (met.bytes) node.savedBy = undefined;
   }
   tree.quota.addFile(1, 0);
   view.handles.replaceAll(node, (handle) => asMemoryHandle(view, node, handle, written));
   knowledge.wrote(session, tree.id, path, written, move.pid, now);
-  return tree.announce({ attributes: [to, node, ...(target ? [target] : [])], names: [{ parent: to, name }] }, view);
+  const attributes = [to, node, ...(target ? [target] : [])];
+  return noteAnswer(view, tree.announce({ attributes, names: [{ parent: to, name }] }, view), session, path);
 }
 
 function tooBig(view: View, node: FileNode, target: FileNode | undefined): number {
@@ -105,8 +107,7 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   const { store, clock, knowledge } = tree.services;
   const draft = node.drafts?.get(session.key);
   const saved = draft?.dirty ? saveDraft(view, draft, move.pid) : undefined;
-  for (const other of node.drafts?.values() ?? [])
-    if (other.dirty) keepVersion(view, other, 'interrupted', pathOf(node));
+  for (const other of node.drafts?.values() ?? []) if (other.dirty) keepVersion(view, other, 'conflict', pathOf(node));
   const { target } = move;
   const path = pathOf(node);
   const oldName = node.name;

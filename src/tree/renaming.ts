@@ -1,11 +1,11 @@
 import { constants } from 'node:os';
 import { DEPTH_MAX } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
-import { type Met, type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
+import { afterTold, type Met, type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
 import { find } from './naming.js';
 import { type DirectoryNode, depthOf, type FileNode, pathOf, type TreeNode } from './node.js';
 import { renameAcrossLocal } from './renaming-local.js';
-import { saveDraft, setHead, type Told } from './saving.js';
+import { noteAnswer, saveDraft, setHead, type Told } from './saving.js';
 import type { Caller, View } from './view.js';
 
 const { errno } = constants;
@@ -97,9 +97,9 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   const oldName = node.name;
   const newPath = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
   const now = clock();
-  const head =
-    target && node.content !== null ? meet(view, target, node, newPath, move, store.content(node.content)) : undefined;
-  const result = head?.bytes ?? (node.content === null ? undefined : store.content(node.content));
+  const text = node.content === null ? undefined : store.content(node.content);
+  const head = target && text ? afterTold(saved, () => meet(view, target, node, newPath, move, text)) : undefined;
+  const result = head?.bytes ?? text;
   const before = target?.content ?? null;
   const changed = target !== undefined && (before === null || !result?.equals(store.content(before)));
   const mtime = changed ? timeAfter(node, target, now, head?.bytes !== undefined) : timeKept(node, target, head);
@@ -133,14 +133,17 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   relink(view, node, from, to, name, now);
   if (changed || head?.bytes) setHead(view, node, content, result?.length ?? 0, mtime, session);
   if (!changed && target) node.savedBy = target.savedBy;
+  else if (head?.bytes) node.savedBy = undefined;
   node.born = target?.born ?? now;
-  if (written !== null) knowledge.wrote(session, tree.id, newPath, written, pid, now);
+  if (!target) knowledge.move(tree.id, oldPath, newPath);
+  else if (written !== null) knowledge.wrote(session, tree.id, newPath, written, pid, now);
   knowledge.missed(session, tree.id, oldPath, now);
   const names = [
     { parent: from, name: oldName },
     { parent: to, name },
   ];
   const told = tree.announce({ attributes: [from, to, node, ...(target ? [target] : [])], names }, view);
+  noteAnswer(view, told, session, newPath);
   return saved && told ? Promise.all([saved, told]) : (told ?? saved);
 }
 
@@ -151,7 +154,7 @@ function timeKept(node: FileNode, target: FileNode | undefined, head: Met | unde
 
 function moveDirectory(view: View, { node: _, from, to, name, target }: Move, node: DirectoryNode): Told {
   const { tree } = view;
-  const { store, clock } = tree.services;
+  const { store, clock, knowledge } = tree.services;
   const now = clock();
   const oldPath = pathOf(node);
   const oldName = node.name;
@@ -169,6 +172,7 @@ function moveDirectory(view: View, { node: _, from, to, name, target }: Move, no
     view.detach(target, null);
     tree.quota.addDirectory(-1);
   }
+  knowledge.move(tree.id, oldPath, newPath);
   relink(view, node, from, to, name, now);
   const names = [
     { parent: from, name: oldName },
@@ -234,9 +238,14 @@ function exchange(view: View, { node, from, to, name, session, pid }: Move, targ
   relink(view, node, from, to, name, now);
   view.adopt(target, from, oldName);
   if (target.kind === 'file') target.removedBy = undefined;
-  for (const [it, path] of [[node, newPath] as const, [target, oldPath] as const]) {
-    if (it.kind === 'file' && !it.isLocal && it.content !== null)
-      knowledge.wrote(session, tree.id, path, it.content, pid, now);
+  if (!node.isLocal) {
+    // No path begins with a slash.
+    for (const [a, b] of [
+      [oldPath, '/'],
+      [newPath, oldPath],
+      ['/', newPath],
+    ] as const)
+      knowledge.move(tree.id, a, b);
   }
   const names = [
     { parent: from, name: oldName },

@@ -20,14 +20,15 @@ export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sour
   const { tree } = view;
   const { store, clock } = tree.services;
   if (draft.node.isLocal) return keepAside(view, draft, 'conflict');
-  const target = placeOf(view, draft);
-  if (!target) return undefined;
-  const { node, path } = target;
+  const place = placeOf(view, draft);
+  if (!place) return undefined;
+  const { node, path, isBack } = place;
   const { session, begun, claimed, bytes: text } = draft;
   const writer = pid === 0 ? draft.writer : pid;
-  const sawFile = draft.base !== null;
-  const saving = { path, session, pid: writer, known: draft.known, begun, text, madeFrom, claimed, sawFile };
-  const decision = decide(view, node, saving);
+  const began = draft.base === null ? undefined : { content: draft.base, empty: draft.beganEmpty };
+  const saving = { path, session, pid: writer, known: draft.known, begun, text, madeFrom, claimed, began };
+  const decision = decide(view, isBack ? undefined : node, saving);
+  const names = isBack ? putBack(view, node, path) : [];
   const bytes = decision.kind === 'merged' ? decision.bytes : text;
   const before = node.content;
   const time = timeOf(draft, node, decision, clock());
@@ -52,17 +53,25 @@ export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sour
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
     return { content: id, written: own };
     // A file that was put back just now is this draft's own: there is nothing to look at again.
-  }, target.names.length > 0);
+  }, isBack);
   if (content !== before) {
     setHead(view, node, content, bytes.length, time, session);
+    // A head with others' lines in it is not the session's own to remove unseen.
+    if (decision.kind === 'merged') node.savedBy = undefined;
     node.ctime = clock();
   } else if (draft.timeSet) node.mtime = draft.mtime;
   const timeOnly = content === before && draft.timeSet;
   closeDraft(view, draft, written, writer);
-  if (content === before && !timeOnly && target.names.length === 0) return undefined;
+  if (content === before && !timeOnly && !isBack) return undefined;
   // A file that is back is news to the kernel it came back through, too.
-  const attributes = [node, ...target.names.map(({ parent }) => parent)];
-  return tree.announce({ attributes, names: target.names }, target.names.length > 0 ? null : view);
+  const attributes = [node, ...names.map(({ parent }) => parent)];
+  return noteAnswer(view, tree.announce({ attributes, names }, isBack ? null : view), session, path);
+}
+
+/** Notes when a save is answered that others have to be told of first. */
+export function noteAnswer(view: View, told: Told, session: Session, path: string): Told {
+  const { knowledge, clock } = view.tree.services;
+  return told?.then(() => knowledge.answered(session.key, view.tree.id, path, clock()));
 }
 
 /** The content whose bytes are still in a draft, or null where there was none; undefined when all of them are new. */
@@ -155,23 +164,28 @@ export function claimFor(view: View, draft: Draft, size: number): boolean {
 interface Place {
   readonly node: FileNode;
   readonly path: string;
-  readonly names: readonly { readonly parent: NonNullable<FileNode['parent']>; readonly name: string }[];
+  /** The file was removed, and is to be put back. */
+  readonly isBack: boolean;
 }
 
-/** Where a draft is to be saved; undefined when its own session removed the file. */
+/** Where a draft is to be saved; undefined when its own session removed the file, or something else is in the way. */
 function placeOf(view: View, draft: Draft): Place | undefined {
   const { node, session } = draft;
-  if (node.parent) return { node, path: pathOf(node), names: [] };
+  if (node.parent) return { node, path: pathOf(node), isBack: false };
   if (node.removedBy === session.key) return undefined;
+  const path = node.removedFrom;
+  const there = view.tree.find(path);
+  if (!there) return { node, path, isBack: true };
+  return there.kind === 'file' ? { node: there, path, isBack: false } : undefined;
+}
+
+/** Puts a removed file back where it was, with the folders that it lay in; gives back the names that are there again. */
+function putBack(view: View, node: FileNode, path: string): Names {
   const { tree } = view;
   const { store } = tree.services;
-  const path = node.removedFrom;
   const slash = path.lastIndexOf('/');
   const parent = store.write(() => tree.ensureDirectory(path.slice(0, Math.max(0, slash))));
   const name = path.slice(slash + 1);
-  const there = parent.children.get(name);
-  if (there?.kind === 'file') return { node: there, path, names: [] };
-  if (there) return undefined;
   store.write(() => {
     store.restoreNode({ ...node.row(), parent: parent.id, name, content: null, size: 0 });
     store.recordChange(tree.id, node.id);
@@ -181,11 +195,13 @@ function placeOf(view: View, draft: Draft): Place | undefined {
   node.removedBy = undefined;
   tree.adopt(node, parent, name);
   tree.quota.addFile(1, 0);
-  return { node, path, names: namesTo(node) };
+  return namesTo(node);
 }
 
+type Names = readonly { readonly parent: NonNullable<FileNode['parent']>; readonly name: string }[];
+
 /** Every name on the way to a node: folders that were removed with it are back, too. */
-function namesTo(node: FileNode): Place['names'] {
+function namesTo(node: FileNode): Names {
   const names: { parent: NonNullable<FileNode['parent']>; name: string }[] = [];
   for (let at: FileNode | NonNullable<FileNode['parent']> = node; at.parent; at = at.parent)
     names.push({ parent: at.parent, name: at.name });

@@ -96,6 +96,17 @@ export class Tree {
     return at;
   }
 
+  /** The node at a path; undefined when there is none. */
+  find(path: string): TreeNode | undefined {
+    let at: TreeNode = this.root;
+    for (const name of path.split('/')) {
+      const next: TreeNode | undefined = at.kind === 'directory' ? at.children.get(name) : undefined;
+      if (!next) return undefined;
+      at = next;
+    }
+    return at;
+  }
+
   #addDirectory(parent: DirectoryNode, name: string): DirectoryNode {
     const { store, clock } = this.services;
     const now = clock();
@@ -215,8 +226,10 @@ export class Tree {
   #update(node: TreeNode, row: NodeRow): TreeNode {
     const parent = row.parent === null ? undefined : this.#directory(row.parent);
     if (parent && row.name !== null && (node.parent !== parent || node.name !== row.name)) {
+      const before = node.parent ? pathOf(node) : undefined;
       node.parent?.remove(node);
       parent.add(row.name, node);
+      if (before !== undefined) this.services.knowledge.move(this.id, before, pathOf(node));
     }
     node.mtime = row.mtime;
     node.atime = row.atime;
@@ -226,7 +239,8 @@ export class Tree {
       if (node.content !== row.content) node.savedBy = undefined;
       node.content = row.content;
       node.size = row.size;
-      node.shown = Math.max(node.shown, row.shown);
+      // Whoever served it may have told its time to somebody.
+      node.shown = Math.max(node.shown, row.shown, row.mtime);
       node.removedBy = undefined;
     }
     return node;

@@ -24,7 +24,7 @@ const NAME_MAX = 255;
 const FALLOC_FL_KEEP_SIZE = 1;
 
 /** Answers 0 at once, or when the other kernels were told. */
-function done(result: Told | number | Promise<Told | number>): number | Promise<number> {
+function done(result: Told | number): number | Promise<number> {
   if (!(result instanceof Promise)) return result ?? 0;
   return result.then((value) => (typeof value === 'number' ? value : 0));
 }
@@ -47,14 +47,14 @@ function settled<T>(work: () => T): T {
 const PATIENCE = 3;
 
 /** The same for an operation that may need a merge: that is done elsewhere when it takes long, and other requests go on. */
-function merged<T>(view: View, work: () => T, attempt = 1): T | Promise<T> {
+function merged<T>(view: View, work: () => T, attempt = 1): T | Promise<Awaited<T>> {
   const { merger } = view.tree.services;
   try {
     merger.inPlace = attempt > PATIENCE;
     return settled(work);
   } catch (error) {
     if (!(error instanceof Unmerged)) throw error;
-    return error.ready.then(() => merged(view, work, attempt + 1));
+    return error.ready.then(() => merged(view, work, attempt + 1)) as Promise<Awaited<T>>;
   } finally {
     merger.inPlace = false;
   }
@@ -92,7 +92,7 @@ export class ViewOperations {
 
   setattr(caller: Caller, id: number, change: AttributeChange) {
     const node = this.#view.node(id);
-    return node ? settled(() => changeAttributes(this.#view, caller, node, change)) : errno.ESTALE;
+    return node ? merged(this.#view, () => changeAttributes(this.#view, caller, node, change)) : errno.ESTALE;
   }
 
   access(_caller: Caller, id: number, mask: number): 0 | number {
@@ -182,8 +182,11 @@ export class ViewOperations {
   }
 
   release(_caller: Caller, _id: number, fh: Fh) {
-    const handle = this.#view.handles.delete(fh);
-    return done(merged(this.#view, () => release(this.#view, handle)));
+    const { handles } = this.#view;
+    // Stays in the table until it is done: a mount that ends meanwhile looks after what is open.
+    const result = merged(this.#view, () => release(this.#view, handles.get(fh)));
+    if (!(result instanceof Promise)) handles.delete(fh);
+    return done(result instanceof Promise ? result.finally(() => handles.delete(fh)) : result);
   }
 
   fsync(_caller: Caller): Promise<0> {

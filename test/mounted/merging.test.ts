@@ -318,6 +318,50 @@ const cases: Case[] = [
     kinds: ['merged', 'saved', 'saved'],
   },
   {
+    name: 'appends of two sessions to an empty file',
+    start: '',
+    act: async ({ one, path, foreign }) => {
+      await one.run((fs, own, file) => {
+        own['fd'] = fs.openSync(file, 'a');
+      }, path);
+      await foreign();
+      await one.run((fs, own) => {
+        fs.writeSync(own['fd'] ?? -1, '- mine\n');
+        fs.closeSync(own['fd'] ?? -1);
+      });
+    },
+    result: '- foreign\n- mine\n',
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
+    name: 'a session that renames what another one saved meanwhile, and writes from what it had read',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      const other = path.replace('MEMORY', 'other');
+      await one.run((fs, _, from, to) => fs.renameSync(from, to), path, other);
+      await write(one, other, `${START}- mine\n`);
+      await one.run((fs, _, from, to) => fs.renameSync(from, to), other, path);
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
+    name: 'the same in a folder that got another name by somebody else',
+    act: async ({ one, path, foreign, stage }) => {
+      const folder = path.replace('/MEMORY.md', '');
+      await stage.sh('mkdir "$1/dir"; mv "$1/MEMORY.md" "$1/dir"', folder);
+      await read(one, `${folder}/dir/MEMORY.md`);
+      await stage.sh('mv "$1/dir/MEMORY.md" "$1"; mv "$1/dir" "$1/other"', folder);
+      await foreign();
+      await stage.sh('mv "$1/MEMORY.md" "$1/other"', folder);
+      await write(one, `${folder}/other/MEMORY.md`, `${START}- mine\n`);
+      await stage.sh('mv "$1/other/MEMORY.md" "$1"', folder);
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
     name: 'an editor that puts the old file aside under a backup name',
     act: async ({ one, path, foreign }) => {
       await read(one, path);
@@ -445,8 +489,11 @@ test(
     await delay(1200);
     await stage.endDaemon('SIGKILL');
     await stage.mount();
-    for (const name of ['read.md', 'written.md']) {
-      await write(one, `${folder}/${name}`, `${START}- mine\n`);
+    for (const [name, save] of [
+      ['read.md', replace],
+      ['written.md', write],
+    ] as const) {
+      await save(one, `${folder}/${name}`, `${START}- mine\n`);
       expect(await read(two, `${folder}/${name}`)).toBe(`${FOREIGN}- mine\n`);
     }
   }),

@@ -77,9 +77,9 @@ test('what was noted is handed over once, the newest of each; names that were ne
   knowledge.read(two, 1, 'c.md', 12, 8, 300);
   knowledge.missed(two, 1, 'c.md', 400);
   expect(knowledge.takeUnsaved()).toEqual([
-    { session: one, tree: 1, path: 'a.md', content: 11, wrote: 11 },
-    { session: two, tree: 1, path: 'a.md', content: 10, wrote: null },
-    { session: two, tree: 1, path: 'c.md', content: null, wrote: null },
+    { session: one, tree: 1, path: 'a.md', content: 11, at: 200 },
+    { session: two, tree: 1, path: 'a.md', content: 10, at: 300 },
+    { session: two, tree: 1, path: 'c.md', content: null, at: 400 },
   ]);
   expect(knowledge.takeUnsaved()).toEqual([]);
 });
@@ -88,11 +88,32 @@ test('a session that goes on with another daemon knows what was stored of it', (
   const asked: unknown[] = [];
   knowledge = new Knowledge((...key) => {
     asked.push(key);
-    return key[2] === 'a.md' ? { content: 10, wrote: 9 } : undefined;
+    return key[2] === 'a.md' ? { content: 10, at: 50 } : undefined;
   });
-  expect(of()).toMatchObject({ settled: { content: 10, at: 0 }, read: undefined });
+  expect(of()).toMatchObject({ settled: { content: 10, at: 50 }, read: undefined });
   knowledge.read(one, 1, 'a.md', 11, 7, 100);
   expect(of()).toMatchObject({ settled: { content: 10 }, read: { content: 11 } });
   expect(asked).toEqual([[one.key, 1, 'a.md']]);
   expect(of(one, 1, 'b.md')).toBeUndefined();
+});
+
+test('knowledge goes with a file, and with a folder, that has another name now', () => {
+  knowledge.read(one, 1, 'a.md', 10, 7, 100);
+  knowledge.wrote(two, 1, 'dir/b.md', 11, 8, 200);
+  knowledge.missed(two, 1, 'c.md', 250);
+  knowledge.move(1, 'a.md', 'c.md');
+  knowledge.move(1, 'dir', 'other');
+  knowledge.move(2, 'other', 'no');
+  expect(of()).toBeUndefined();
+  expect(of(one, 1, 'c.md')).toMatchObject({ read: { content: 10 } });
+  expect(of(two, 1, 'c.md')).toMatchObject({ settled: { content: null } });
+  expect(of(two, 1, 'other/b.md')).toMatchObject({ settled: { content: 11 } });
+  expect(knowledge.takeUnsaved().map(({ path }) => path)).toEqual(['c.md', 'other/b.md']);
+});
+
+test('what is stored after a look at a save is what was written', () => {
+  knowledge.wrote(one, 1, 'a.md', 10, 7, 1000);
+  knowledge.answered(one.key, 1, 'a.md', 900_000);
+  knowledge.read(one, 1, 'a.md', 11, 7, 900_000 + ECHO);
+  expect(knowledge.takeUnsaved()).toMatchObject([{ content: 10 }]);
 });

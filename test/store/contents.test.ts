@@ -113,8 +113,7 @@ describe('the sweep', () => {
       (first) =>
         store.insertDraft({ id: store.newId(), tree: tree.id, node: 1, path: 'a', session: 1, base: null, first }),
     ],
-    ['what a session was served', (content) => store.saveServed(1, tree.id, 'a', content, null)],
-    ['what a session wrote', (wrote) => store.saveServed(1, tree.id, 'a', null, wrote)],
+    ['what a session was served', (content) => store.saveServed(1, tree.id, 'a', content, 1)],
     ['what an import sent', (sent) => store.bases.put(1, '/f', tree.id, { path: 'a', sent, stored: sent })],
     ['what an import stored', (stored) => store.bases.put(1, '/f', tree.id, { path: 'a', sent: put('sent'), stored })],
   ];

@@ -40,18 +40,18 @@ function draft(path: string, base: number | null, first: number | null, owner = 
 describe('a purged file', () => {
   it('takes every content along that its history, its sessions, drafts and imports name', () => {
     put('a.md', 'one');
-    const [base, written, served, wrote, sent, stored, first] = [
-      ...['base', 'written', 'served', 'wrote', 'sent', 'stored', 'first'].map(content),
+    const [base, written, served, sent, stored, first] = [
+      ...['base', 'written', 'served', 'sent', 'stored', 'first'].map(content),
     ];
-    const ids = [base, written, served, wrote, sent, stored, first].map((id) => id ?? 0);
+    const ids = [base, written, served, sent, stored, first].map((id) => id ?? 0);
     store.write(() => {
       const merge = { base: ids[0] ?? 0, written: ids[1] ?? 0 };
       const merged = { tree: tree.id, path: 'a.md', content: store.putContent(Buffer.from('merged')) };
       store.addVersion({ ...merged, kind: 'merged', session: 0, merge });
-      store.saveServed(1, tree.id, 'a.md', ids[2] ?? 0, ids[3] ?? 0);
-      store.bases.put(7, '/f', tree.id, { path: 'a.md', sent: ids[4] ?? 0, stored: ids[5] ?? 0 });
+      store.saveServed(1, tree.id, 'a.md', ids[2] ?? 0, 1);
+      store.bases.put(7, '/f', tree.id, { path: 'a.md', sent: ids[3] ?? 0, stored: ids[4] ?? 0 });
     });
-    draft('a.md', null, ids[6] ?? 0);
+    draft('a.md', null, ids[5] ?? 0);
     const loose = content('earlier bytes that nothing points to any more');
     expect(purgeAll('a.md')).toMatchObject({ versions: [2, 1], keepers: [] });
     expect([...ids, loose].filter(isKept)).toEqual([]);

@@ -41,7 +41,7 @@ describe('a write that throws', () => {
         store.saveHead(row, 'a', 'saved', store.sessionRow(session));
         store.appendDraft(store.newId(), 0, 0, Buffer.from('x'));
         store.writeLocal(id, 0, Buffer.from('x'));
-        store.saveServed(store.sessionRow(session), tree.id, 'a', content, null);
+        store.saveServed(store.sessionRow(session), tree.id, 'a', content, store.now);
         throw failure;
       });
     expect(attempt).toThrow(failure);
