@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isSystemError, MendError } from '../errors.js';
 import type { Native } from './native.js';
 
@@ -69,17 +70,26 @@ export async function mountWithFusermount(native: Native, path: string): Promise
   }
 }
 
+/** How often, and after how many ms, a mount that is busy is tried again. */
+const ATTEMPTS = 6;
+const PAUSE = 50;
+
 /**
  * Has fusermount3 take a mount off.
  * @param lazy takes the name away at once and lets open files finish (fusermount3 -z)
  * @throws {MendError} when it cannot, for instance while files are open and `lazy` is false.
  */
 export async function unmountWithFusermount(path: string, lazy: boolean): Promise<void> {
-  const child = spawn('fusermount3', ['-u', ...(lazy ? ['-z'] : []), '--', path], {
-    cwd: '/',
-    env: { ...process.env, LC_ALL: 'C' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const end = await ended(child);
-  if (end.status !== 0) throw explain('unmount', path, end);
+  for (let attempt = 1; ; attempt++) {
+    const child = spawn('fusermount3', ['-u', ...(lazy ? ['-z'] : []), '--', path], {
+      cwd: '/',
+      env: { ...process.env, LC_ALL: 'C' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const end = await ended(child);
+    if (end.status === 0) return;
+    // Whoever only looks at a file holds the mount for an instant.
+    if (lazy || attempt === ATTEMPTS || !/busy/i.test(end.complaint)) throw explain('unmount', path, end);
+    await delay(PAUSE);
+  }
 }
