@@ -29,10 +29,11 @@ export class ThreadedMerger implements Merger {
     if (this.inPlace) return reconcile(meeting);
     let running = this.#running.get(key);
     if (!running) {
-      running = this.#send(meeting).then((reconciled) => {
-        this.#running.delete(key);
-        this.#results.set(key, reconciled ?? reconcile(meeting));
-      });
+      running = this.#send(meeting)
+        .then((reconciled) => {
+          this.#results.set(key, reconciled ?? reconcile(meeting));
+        })
+        .finally(() => this.#running.delete(key));
       this.#running.set(key, running);
     }
     return running;

@@ -19,11 +19,11 @@ export interface Save {
  */
 export function candidateBases(known: Known | undefined, save: Save): readonly (number | null)[] {
   if (!known) return [];
-  const { settled, read } = known;
+  const { settled, read, echo, looked } = known;
   if (!read) return settled ? [settled.content] : [];
-  const prepares = read.pid === save.pid && save.begun - read.at <= AT_ONCE;
-  if (!settled || !prepares || settled.content === read.content || save.started > settled.at) return [read.content];
-  return [settled.content, read.content];
+  const prepares = echo || (read.pid === save.pid && save.begun - read.at <= AT_ONCE);
+  if (!settled || !prepares || save.started > settled.at) return [read.content];
+  return [...new Set([settled.content, ...(looked ? [looked.content] : []), read.content])];
 }
 
 /**

@@ -19,6 +19,10 @@ export interface Known {
   readonly settled: Sight | undefined;
   /** What it read last, unless it wrote since. */
   readonly read: Reading | undefined;
+  /** The last read may only have looked at what its process had just written: it settles nothing. */
+  readonly echo: boolean;
+  /** What such a look before the last read showed. */
+  readonly looked: Sight | undefined;
 }
 
 /** One row to be stored: the content known last. */
@@ -39,8 +43,6 @@ const SESSIONS = 256;
 interface Remembered extends Known {
   /** The process that wrote what is settled, 0 for none. */
   readonly by: number;
-  /** The last read only looked at what its process had just written: it settles nothing. */
-  readonly echo: boolean;
 }
 
 /** Remembers what sessions read and what they wrote, by tree and path (spec §5.2). */
@@ -60,7 +62,7 @@ export class Knowledge {
     if (known) return known;
     const settled = this.#stored(session, tree, path);
     if (!settled) return undefined;
-    const remembered = { settled, read: undefined, by: 0, echo: false };
+    const remembered = { settled, read: undefined, by: 0, echo: false, looked: undefined };
     this.#of(tree, path).set(session, remembered);
     return remembered;
   }
@@ -81,22 +83,35 @@ export class Knowledge {
     const last = before?.read;
     const by = before?.by ?? 0;
     const echo = by === pid && pid !== 0 && !(last && !before?.echo) && at - (before?.settled?.at ?? 0) <= ECHO;
-    const again = last?.pid === pid && last.content === content && at - last.at <= AT_ONCE && !before?.echo;
+    const again = !before?.echo && last?.pid === pid && last.content === content && at - last.at <= AT_ONCE;
     const settled = before?.echo || again ? before?.settled : (last ?? before?.settled);
     const still = settled === before?.settled ? by : 0;
     const read = again ? { ...last, times: last.times + 1 } : { content, pid, at, times: 1 };
-    this.#set(session, tree, path, { settled, read, by: still, echo });
+    const looked = before?.echo ? last : again ? before?.looked : undefined;
+    this.#set(session, tree, path, { settled, read, by: still, echo, looked });
   }
 
   /** Notes that a session read a part of a file. That counts only where it knows nothing else. */
   readPart(session: Session, tree: number, path: string, content: number | null, at: number): void {
     if (this.of(session.key, tree, path)) return;
-    this.#set(session, tree, path, { settled: { content, at }, read: undefined, by: 0, echo: false });
+    this.#set(session, tree, path, {
+      settled: { content, at },
+      read: undefined,
+      by: 0,
+      echo: false,
+      looked: undefined,
+    });
   }
 
   /** Notes that a process of a session wrote a content, which the session knows from then on. */
   wrote(session: Session, tree: number, path: string, content: number, pid: number, at: number): void {
-    this.#set(session, tree, path, { settled: { content, at }, read: undefined, by: pid, echo: false });
+    this.#set(session, tree, path, {
+      settled: { content, at },
+      read: undefined,
+      by: pid,
+      echo: false,
+      looked: undefined,
+    });
   }
 
   /** Notes that the save that `wrote` told of has been answered just now: a look at it can follow from here on. */
@@ -109,7 +124,7 @@ export class Knowledge {
   /** Notes that a session saw that there is no such file, or took it away itself. */
   missed(session: Session, tree: number, path: string, at: number): void {
     const before = this.of(session.key, tree, path);
-    const known = { settled: { content: null, at }, read: undefined, by: 0, echo: false };
+    const known = { settled: { content: null, at }, read: undefined, by: 0, echo: false, looked: undefined };
     // Worth a row only where it outdates one.
     if (before && this.latest(session.key, tree, path) !== null) this.#set(session, tree, path, known);
     else this.#of(tree, path).set(session.key, known);

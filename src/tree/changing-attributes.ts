@@ -81,7 +81,7 @@ function truncate(
     }
   }
   handle?.writers.add(pid);
-  const told = draft.handles === 0 && draft.dirty ? saveDraft(view, draft, pid, draft.base) : undefined;
+  const told = draft.handles === 0 && draft.dirty ? saveDraft(view, draft, pid) : undefined;
   dropDraft(draft);
   return told ?? 0;
 }

@@ -32,6 +32,8 @@ export interface WriteHandle {
   opener: number | undefined;
   /** Bytes read from the start without a gap; -1 once all were. */
   readTo: number;
+  /** The kernel told of a close. */
+  closed: boolean;
 }
 
 export function readHandle(node: FileNode, session: Session, pid: number, content: number | null): ReadHandle {
@@ -41,7 +43,7 @@ export function readHandle(node: FileNode, session: Session, pid: number, conten
 /** A handle that leads to a draft; while the draft is clean it shows `snapshot`. */
 export function writeHandle(draft: Draft, snapshot: number | null, opener?: number): WriteHandle {
   const { node, session } = draft;
-  return { kind: 'write', node, session, draft, snapshot, writers: new Set(), opener, readTo: 0 };
+  return { kind: 'write', node, session, draft, snapshot, writers: new Set(), opener, readTo: 0, closed: false };
 }
 
 export interface LocalHandle {

@@ -89,6 +89,8 @@ export class FileNode extends Entry {
   hidden: Unseen | undefined;
   /** For a removed file: the session that removed it, null for somebody outside this mount. */
   removedBy: string | null | undefined;
+  /** For a removed file: the one that was put in its place. */
+  replacedBy: FileNode | undefined;
   /** For a removed file: where it was. */
   removedFrom = '';
 

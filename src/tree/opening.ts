@@ -148,7 +148,9 @@ export function touch(directory: NonNullable<FileNode['parent']>, now: number): 
  */
 export function flush(view: View, caller: Caller, handle: Handle | undefined): Told {
   if (handle?.kind === 'local') return handle.wrote ? flushTemporary(view, caller, handle) : undefined;
-  if (handle?.kind !== 'write' || !handle.draft.dirty) return undefined;
+  if (handle?.kind !== 'write') return undefined;
+  handle.closed = true;
+  if (!handle.draft.dirty) return undefined;
   const { pid } = view.caller(caller);
   const { draft, node } = handle;
   if (handle.opener === pid && node.parent && !view.tree.services.processes.holds(pid, `${view.path}/${pathOf(node)}`))
@@ -191,7 +193,10 @@ export function release(view: View, handle: Handle | undefined): Told {
   if (handle?.kind !== 'write') return undefined;
   const { draft } = handle;
   let told: Told;
-  if (draft.handles === 1 && draft.dirty) {
+  // An open that a signal ended in the kernel, after it had truncated: nobody got a descriptor, and none was closed.
+  const abandoned = !handle.closed && handle.opener !== undefined && draft.base !== null && draft.size === 0;
+  if (draft.handles === 1 && draft.dirty && abandoned) discard(view, draft);
+  else if (draft.handles === 1 && draft.dirty) {
     told = saveDraft(view, draft, 0);
     if (draft.dirty) discard(view, draft);
   }

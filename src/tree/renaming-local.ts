@@ -55,6 +55,7 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
   });
   if (target) {
     tree.detach(target, session.key);
+    target.replacedBy = node;
     target.ctime = now;
     tree.quota.addFile(-1, -target.size);
     node.shown = Math.max(node.shown, target.shown);

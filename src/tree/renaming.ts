@@ -126,6 +126,7 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   const written = node.content;
   if (target) {
     tree.detach(target, session.key);
+    target.replacedBy = node;
     target.ctime = now;
     node.shown = Math.max(node.shown, target.shown);
     tree.quota.addFile(-1, -target.size);

@@ -13,10 +13,9 @@ export type Told = Promise<unknown> | undefined;
  * history already. A file that somebody else removed meanwhile is back; one that the session itself removed stays
  * removed.
  * @param pid the process that saves, 0 when nobody knows
- * @param madeFrom the content that the draft's bytes come from, where it is not for the draft to tell
  * @throws {Unmerged} with nothing saved, when the merge takes long
  */
-export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sourceOf(draft)): Told {
+export function saveDraft(view: View, draft: Draft, pid: number): Told {
   const { tree } = view;
   const { store, clock } = tree.services;
   if (draft.node.isLocal) return keepAside(view, draft, 'conflict');
@@ -25,6 +24,7 @@ export function saveDraft(view: View, draft: Draft, pid: number, madeFrom = sour
   const { node, path, isBack } = place;
   const { session, begun, claimed, bytes: text } = draft;
   const writer = pid === 0 ? draft.writer : pid;
+  const madeFrom = sourceOf(draft);
   const began = draft.base === null ? undefined : { content: draft.base, empty: draft.beganEmpty };
   const saving = { path, session, pid: writer, known: draft.known, begun, text, madeFrom, claimed, began };
   const decision = decide(view, isBack ? undefined : node, saving);
@@ -171,9 +171,12 @@ interface Place {
 /** Where a draft is to be saved; undefined when its own session removed the file, or something else is in the way. */
 function placeOf(view: View, draft: Draft): Place | undefined {
   const { node, session } = draft;
-  if (node.parent) return { node, path: pathOf(node), isBack: false };
-  if (node.removedBy === session.key) return undefined;
-  const path = node.removedFrom;
+  // Where another file took its place, that is the file by now, wherever it was moved to since.
+  let last = node;
+  while (!last.parent && last.replacedBy) last = last.replacedBy;
+  if (last.parent && !last.isLocal) return { node: last, path: pathOf(last), isBack: false };
+  if (last.removedBy === session.key) return undefined;
+  const path = last.removedFrom;
   const there = view.tree.find(path);
   if (!there) return { node, path, isBack: true };
   return there.kind === 'file' ? { node: there, path, isBack: false } : undefined;

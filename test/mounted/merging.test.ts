@@ -318,6 +318,44 @@ const cases: Case[] = [
     kinds: ['merged', 'saved', 'saved'],
   },
   {
+    name: 'truncation by path after an old read, and a new text',
+    act: async ({ one, path, foreign }) => {
+      await read(one, path);
+      await foreign();
+      await one.run((fs, _, file) => fs.truncateSync(file, 0), path);
+      await append(one, path, `${START}- mine\n`);
+    },
+    result: `- foreign\n${START}- mine\n`,
+    kinds: ['saved', 'merged', 'saved', 'saved'],
+  },
+  {
+    name: 'an append to a file that was replaced, and then moved, meanwhile',
+    act: async ({ one, path, foreign, stage }) => {
+      await foreign();
+      await one.run((fs, own, file) => {
+        own['fd'] = fs.openSync(file, 'a');
+        fs.writeSync(own['fd'], '- mine\n');
+      }, path);
+      await stage.sh('{ cat "$1"; echo "- new"; } >"$1.new"; mv "$1.new" "$1"; mv "$1" "$1.moved.md"', path);
+      await one.run((fs, own) => fs.closeSync(own['fd'] ?? -1));
+      await stage.sh('mv "$1.moved.md" "$1"', path);
+    },
+    result: `${FOREIGN}- new\n- mine\n`,
+    kinds: ['merged', 'saved', 'saved', 'saved'],
+  },
+  {
+    name: 'a text made from a look at the own merged save, after which another line came',
+    act: async ({ one, path, foreign, stage }) => {
+      await read(one, path);
+      await foreign();
+      await replaceAndLook(one, path, `${START}- mine\n`);
+      await stage.sh('echo "- late" >>"$1"', path);
+      await replace(one, path, `${FOREIGN}- mine\n- mine too\n`);
+    },
+    result: `${FOREIGN}- mine\n- late\n- mine too\n`,
+    kinds: ['merged', 'saved', 'merged', 'saved', 'saved'],
+  },
+  {
     name: 'appends of two sessions to an empty file',
     start: '',
     act: async ({ one, path, foreign }) => {

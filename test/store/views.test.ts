@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { procProcesses } from '../../src/daemon/processes.js';
 import { ThreadedMerger } from '../../src/daemon/threaded-merger.js';
@@ -7,6 +8,7 @@ import { SessionFinder } from '../../src/session/session-finder.js';
 import type { Store } from '../../src/store/store.js';
 import type { EntryAnswer } from '../../src/tree/attributes.js';
 import { leave } from '../../src/tree/leaving.js';
+import type { FileNode } from '../../src/tree/node.js';
 import { Quota } from '../../src/tree/quota.js';
 import { Tree } from '../../src/tree/tree.js';
 import { View } from '../../src/tree/view.js';
@@ -168,5 +170,42 @@ describe('rows of removed files', () => {
     expect(orphans()).toBe(0);
     expect([...tree.root.children.keys()].sort()).toEqual(['a.md', 'b.md']);
     expect(store.loadNodes(tree.id, 0)).toHaveLength(3);
+  });
+});
+
+describe('an open that truncates', () => {
+  const O_TRUNC = constants.O_WRONLY | constants.O_TRUNC;
+  const fhOf = (opened: unknown) => {
+    const { fhHigh, fhLow } = opened as { fhHigh: number; fhLow: number };
+    return { high: fhHigh, low: fhLow };
+  };
+  let node: number;
+
+  beforeEach(async () => {
+    ({ node } = await make('a.md'));
+    const fh = fhOf(first.open(caller, node, constants.O_WRONLY));
+    first.write(caller, node, fh, 0, Buffer.from('text'), 0, false);
+    first.flush(caller, node, fh);
+    first.release(caller, node, fh);
+    forgotten();
+  });
+
+  const text = () => {
+    const { content } = tree.nodes.get(node) as FileNode;
+    return content === null ? null : store.content(content).toString();
+  };
+
+  it('and that the kernel gives up, so that nobody closes it, changes nothing', () => {
+    first.release(caller, node, fhOf(first.open(caller, node, O_TRUNC)));
+    expect(text()).toBe('text');
+    expect((tree.nodes.get(node) as FileNode).drafts).toBeUndefined();
+    expect(store.drafts.owners()).toEqual([]);
+  });
+
+  it('and that is closed is a save', () => {
+    const fh = fhOf(first.open(caller, node, O_TRUNC));
+    first.flush(caller, node, fh);
+    first.release(caller, node, fh);
+    expect(text()).toBe('');
   });
 });
