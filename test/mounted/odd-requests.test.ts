@@ -49,7 +49,7 @@ test(
     expect((await stage.status()).mounts[0]?.files).toBe(2);
     await stage.sh('cd "$1"; mv new.md new.md~', `${folder}/sub`);
     expect((await stage.status()).mounts[0]).toMatchObject({ files: 1, bytes: 5 });
-    expect(await stage.contents('sub/new.md', 'interrupted')).toEqual(['begun']);
+    expect(await stage.contents('sub/new.md', 'conflict')).toEqual(['begun']);
     expect((await stage.log()).map(({ file }) => file).sort()).toEqual(['other.md', 'sub/new.md']);
     await stage.sh('cd "$1"; rm new.md~; echo text >new.md; rm new.md', `${folder}/sub`);
     expect((await stage.status()).mounts[0]).toMatchObject({ files: 1, bytes: 5 });
