@@ -172,10 +172,10 @@ interface Place {
 function placeOf(view: View, draft: Draft): Place | undefined {
   const { node, session } = draft;
   // Where another file took its place, that is the file by now, wherever it was moved to since.
+  if (!node.parent && node.removedBy === session.key) return undefined;
   let last = node;
   while (!last.parent && last.replacedBy) last = last.replacedBy;
   if (last.parent && !last.isLocal) return { node: last, path: pathOf(last), isBack: false };
-  if (last.removedBy === session.key) return undefined;
   const path = last.removedFrom;
   const there = view.tree.find(path);
   if (!there) return { node, path, isBack: true };
