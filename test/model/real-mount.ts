@@ -29,7 +29,7 @@ export class RealMount implements System {
   }
 
   get now(): number {
-    return Date.now() * 1000;
+    return Math.round((performance.timeOrigin + performance.now()) * 1000);
   }
 
   wait(): void {
