@@ -49,6 +49,8 @@ interface Remembered extends Known {
 export class Knowledge {
   /** By session, for each path of a tree. */
   readonly #paths = new LRUCache<string, Map<string, Remembered>>({ max: REMEMBERED });
+  /** Sessions and paths of which nothing is stored, so that the store is asked once. */
+  readonly #absent = new LRUCache<string, true>({ max: REMEMBERED });
   readonly #unsaved = new Map<string, UnsavedKnowledge>();
   readonly #stored: (session: string, tree: number, path: string) => Sight | undefined;
 
@@ -60,8 +62,12 @@ export class Knowledge {
   of(session: string, tree: number, path: string): Known | undefined {
     const known = this.#paths.get(keyOf(tree, path))?.get(session);
     if (known) return known;
-    const settled = this.#stored(session, tree, path);
-    if (!settled) return undefined;
+    const key = `${session}\0${keyOf(tree, path)}`;
+    const settled = this.#absent.has(key) ? undefined : this.#stored(session, tree, path);
+    if (!settled) {
+      this.#absent.set(key, true);
+      return undefined;
+    }
     const remembered = { settled, read: undefined, by: 0, echo: false, looked: undefined };
     this.#of(tree, path).set(session, remembered);
     return remembered;
@@ -132,6 +138,7 @@ export class Knowledge {
 
   /** A file, or all below a folder, has another path: sessions know it under that. The store moves its rows itself. */
   move(tree: number, from: string, to: string): void {
+    this.#absent.clear();
     const start = keyOf(tree, from);
     for (const key of [...this.#paths.keys()]) {
       if (key !== start && !key.startsWith(`${start}/`)) continue;
@@ -176,7 +183,9 @@ export class Knowledge {
   }
 
   #note(row: UnsavedKnowledge): void {
-    this.#unsaved.set(`${row.session.key}\0${keyOf(row.tree, row.path)}`, row);
+    const key = `${row.session.key}\0${keyOf(row.tree, row.path)}`;
+    this.#absent.delete(key);
+    this.#unsaved.set(key, row);
   }
 }
 

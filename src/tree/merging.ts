@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { NodeRow } from '../ports/store.js';
 import { candidateBases } from '../session/base.js';
 import type { Known } from '../session/knowledge.js';
 import type { Meeting, Reconciled } from '../session/reconcile.js';
@@ -39,7 +40,8 @@ export interface Saving {
   readonly known: Known | undefined;
   /** When it began, in µs since the epoch. */
   readonly begun: number;
-  readonly text: Buffer;
+  /** Its bytes, read only where they are needed. */
+  readonly text: () => Buffer;
   /** The content whose bytes are still in the text; undefined when nothing of a file is left in it. */
   readonly madeFrom: number | null | undefined;
   /** The content that the file had when it was begun; null where there was none, undefined where that was not seen. */
@@ -77,7 +79,7 @@ export function decide(view: View, node: FileNode | undefined, saving: Saving): 
   const bases = ids.map((id) => (id === null ? EMPTY : store.contentIfKept(id)));
   // Where the bytes of one are gone, nothing tells whether the text was made from it.
   const kept = bases.every((bytes) => bytes !== undefined) ? ids : [];
-  const { text } = saving;
+  const text = saving.text();
   const meeting: Meeting = {
     bases: kept.length > 0 ? bases.filter((bytes) => bytes !== undefined) : [],
     reread: (saving.known?.read?.times ?? 0) > 1,
@@ -95,6 +97,40 @@ export function decide(view: View, node: FileNode | undefined, saving: Saving): 
   if (base === head) return TEXT;
   if (result.kind === 'refused' || !fits(view, node, result.bytes, saving.claimed)) return { kind: 'conflict' };
   return result.bytes.equals(text) ? TEXT : { kind: 'merged', bytes: result.bytes, base };
+}
+
+/**
+ * Stores a new head with the entries in the history that a decision asks for; for use in a transaction.
+ * @param how `recordHead` for a row that is stored already
+ * @param before the content that is replaced
+ * @param written the session's own text
+ */
+export function storeDecision(
+  view: View,
+  how: 'saveHead' | 'recordHead',
+  decision: Decision,
+  {
+    row,
+    path,
+    before,
+    session,
+    written,
+  }: {
+    readonly row: NodeRow;
+    readonly path: string;
+    readonly before: number | null;
+    readonly session: number;
+    readonly written: number;
+  },
+): void {
+  const { store } = view.tree.services;
+  if (decision.kind === 'merged') {
+    store[how](row, path, 'merged', session, { base: decision.base, written });
+    return;
+  }
+  if (decision.kind === 'conflict' && before !== null)
+    store.addVersion({ tree: row.tree, path, content: before, kind: 'conflict', session });
+  store[how](row, path, 'saved', session);
 }
 
 /** What the text may have been made from; none when the session replaces a file that it never saw. */

@@ -1,4 +1,3 @@
-import type { NodeRow } from '../ports/store.js';
 import type { Session } from '../session/session.js';
 import { type Decision, decide, Unmerged } from './merging.js';
 import type { DirectoryNode, FileNode, TreeNode } from './node.js';
@@ -65,7 +64,7 @@ export function meet(
   source: FileNode,
   path: string,
   move: Move,
-  text: Buffer,
+  text: () => Buffer,
 ): Met {
   const { session, pid } = move;
   const begun = source.made || view.tree.services.clock();
@@ -85,25 +84,4 @@ export function afterTold<T>(told: Told, work: () => T): T {
     if (!(error instanceof Unmerged) || !told) throw error;
     throw new Unmerged(Promise.all([error.ready, told]).then(() => undefined));
   }
-}
-
-/** Records the new head of a row that is stored already, with the entries in the history that a decision asks for. */
-export function recordMeeting(
-  view: View,
-  row: NodeRow,
-  path: string,
-  met: Met | undefined,
-  target: FileNode | undefined,
-  session: number,
-  written: number | null,
-): void {
-  const { store } = view.tree.services;
-  const decision = met?.decision;
-  if (decision?.kind === 'merged' && written !== null) {
-    store.recordHead(row, path, 'merged', session, { base: decision.base, written });
-    return;
-  }
-  if (decision?.kind === 'conflict' && target?.content != null)
-    store.addVersion({ tree: row.tree, path, content: target.content, kind: 'conflict', session });
-  store.recordHead(row, path, 'saved', session);
 }

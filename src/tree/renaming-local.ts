@@ -2,7 +2,8 @@ import { constants } from 'node:os';
 import type { NodeRow } from '../ports/store.js';
 import { type Handle, readHandle, writeHandle } from './handles.js';
 import { localBytes } from './local-files.js';
-import { type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
+import { storeDecision } from './merging.js';
+import { type Move, meet, relink, timeAfter } from './moving.js';
 import { type FileNode, pathOf } from './node.js';
 import { keepVersion, noteAnswer, saveDraft, setHead, type Told } from './saving.js';
 import { putAside, unseenHead } from './unseen.js';
@@ -29,27 +30,30 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
     return refused;
   }
   const now = clock();
-  const text = node.content === null ? localBytes(view, node) : store.content(node.content);
+  const text = () => (node.content === null ? localBytes(view, node) : store.content(node.content));
   const met = meet(view, target, node, path, move, text);
-  const bytes = met.bytes ?? text;
+  const size = met.bytes?.length ?? node.size;
   const before = target?.content ?? null;
   const {
     id: content,
     mtime,
     written,
   } = store.write(() => {
-    const own = node.content ?? store.putContent(text);
+    const own = node.content ?? store.putContent(text());
     const id = met.bytes ? store.putContent(met.bytes) : own;
     if (target) {
       store.moveNode({ ...target.row(), parent: null, name: null });
       store.recordChange(tree.id, target.id);
     }
     const time = id === before && target ? target.mtime : timeAfter(node, target, now, met.bytes !== undefined);
-    const place = { mount: 0, parent: to.id, name, content: id, size: bytes.length, mtime: time, ctime: now };
+    const place = { mount: 0, parent: to.id, name, content: id, size, mtime: time, ctime: now };
     const row: NodeRow = { ...node.row(), ...place, shown: Math.max(node.shown, target?.shown ?? 0, time) };
     store.moveNode(row);
     if (id === before) store.recordChange(tree.id, node.id);
-    else recordMeeting(view, row, path, met, target, store.sessionRow(session), own);
+    else {
+      const sessionRow = store.sessionRow(session);
+      storeDecision(view, 'recordHead', met.decision, { row, path, before, session: sessionRow, written: own });
+    }
     if (node.content === null) store.deleteLocal(node.id);
     return { id, mtime: time, written: own };
   });
@@ -70,7 +74,7 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
   relink(view, node, from, to, name, now);
   node.size = 0;
   node.content = null;
-  setHead(view, node, content, bytes.length, mtime, session);
+  setHead(view, node, content, size, mtime, session);
   if (target) {
     node.born = target.born;
     if (content === before) node.savedBy = target.savedBy;

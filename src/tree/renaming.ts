@@ -1,7 +1,8 @@
 import { constants } from 'node:os';
 import { DEPTH_MAX } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
-import { afterTold, type Met, type Move, meet, recordMeeting, relink, timeAfter } from './moving.js';
+import { storeDecision } from './merging.js';
+import { afterTold, type Met, type Move, meet, relink, timeAfter } from './moving.js';
 import { find } from './naming.js';
 import { type DirectoryNode, depthOf, type FileNode, pathOf, type TreeNode } from './node.js';
 import { renameAcrossLocal } from './renaming-local.js';
@@ -97,11 +98,14 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   const oldName = node.name;
   const newPath = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
   const now = clock();
-  const text = node.content === null ? undefined : store.content(node.content);
-  const head = target && text ? afterTold(saved, () => meet(view, target, node, newPath, move, text)) : undefined;
-  const result = head?.bytes ?? text;
+  const { content: written } = node;
+  const head =
+    target && written !== null
+      ? afterTold(saved, () => meet(view, target, node, newPath, move, () => store.content(written)))
+      : undefined;
   const before = target?.content ?? null;
-  const changed = target !== undefined && (before === null || !result?.equals(store.content(before)));
+  const isHead = head?.bytes && before !== null ? head.bytes.equals(store.content(before)) : before === written;
+  const changed = target !== undefined && !isHead;
   const mtime = changed ? timeAfter(node, target, now, head?.bytes !== undefined) : timeKept(node, target, head);
   const content = store.write(() => {
     const sessionRow = store.sessionRow(session);
@@ -119,11 +123,11 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
         store.addVersion({ tree: tree.id, path: oldPath, content: node.content, kind: 'removed', session: sessionRow });
     } else store.moveHistory(tree.id, oldPath, newPath);
     store.moveNode(row);
-    if (changed) recordMeeting(view, row, newPath, head, target, sessionRow, node.content);
+    if (changed && head && written !== null)
+      storeDecision(view, 'recordHead', head.decision, { row, path: newPath, before, session: sessionRow, written });
     else store.recordChange(tree.id, node.id);
     return id;
   });
-  const written = node.content;
   if (target) {
     tree.detach(target, session.key);
     target.replacedBy = node;
@@ -132,7 +136,7 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
     tree.quota.addFile(-1, -target.size);
   }
   relink(view, node, from, to, name, now);
-  if (changed || head?.bytes) setHead(view, node, content, result?.length ?? 0, mtime, session);
+  if (changed || head?.bytes) setHead(view, node, content, head?.bytes?.length ?? node.size, mtime, session);
   if (!changed && target) node.savedBy = target.savedBy;
   else if (head?.bytes) node.savedBy = undefined;
   node.born = target?.born ?? now;
@@ -143,8 +147,8 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
     { parent: from, name: oldName },
     { parent: to, name },
   ];
-  const told = tree.announce({ attributes: [from, to, node, ...(target ? [target] : [])], names }, view);
-  noteAnswer(view, told, session, newPath);
+  const attributes = [from, to, node, ...(target ? [target] : [])];
+  const told = noteAnswer(view, tree.announce({ attributes, names }, view), session, newPath);
   return saved && told ? Promise.all([saved, told]) : (told ?? saved);
 }
 

@@ -1,7 +1,7 @@
-import type { NodeRow, VersionKind } from '../ports/store.js';
+import type { VersionKind } from '../ports/store.js';
 import type { Session } from '../session/session.js';
 import type { Draft } from './draft.js';
-import { type Decision, decide } from './merging.js';
+import { type Decision, decide, storeDecision } from './merging.js';
 import { type FileNode, pathOf } from './node.js';
 import type { View } from './view.js';
 
@@ -26,7 +26,7 @@ export function saveDraft(view: View, draft: Draft, pid: number): Told {
   const writer = pid === 0 ? draft.writer : pid;
   const madeFrom = sourceOf(draft);
   const began = draft.base === null ? undefined : { content: draft.base, empty: draft.beganEmpty };
-  const saving = { path, session, pid: writer, known: draft.known, begun, text, madeFrom, claimed, began };
+  const saving = { path, session, pid: writer, known: draft.known, begun, text: () => text, madeFrom, claimed, began };
   const decision = decide(view, isBack ? undefined : node, saving);
   const names = isBack ? putBack(view, node, path) : [];
   const bytes = decision.kind === 'merged' ? decision.bytes : text;
@@ -45,7 +45,7 @@ export function saveDraft(view: View, draft: Draft, pid: number): Told {
         ctime: clock(),
         shown: Math.max(node.shown, time),
       };
-      saveVersions(view, row, path, decision, before, sessionRow, own);
+      storeDecision(view, 'saveHead', decision, { row, path, before, session: sessionRow, written: own });
     } else if (draft.timeSet) {
       store.updateNode({ ...node.row(), mtime: draft.mtime });
       store.recordChange(tree.id, node.id);
@@ -77,27 +77,6 @@ export function noteAnswer(view: View, told: Told, session: Session, path: strin
 /** The content whose bytes are still in a draft, or null where there was none; undefined when all of them are new. */
 function sourceOf(draft: Draft): number | null | undefined {
   return draft.keepsBase || draft.base === null ? draft.base : undefined;
-}
-
-/** Stores a new head with the entries in the history that a decision asks for; for use in a transaction. */
-function saveVersions(
-  view: View,
-  row: NodeRow,
-  path: string,
-  decision: Decision,
-  before: number | null,
-  session: number,
-  written: number,
-): void {
-  const { store } = view.tree.services;
-  const { tree } = row;
-  if (decision.kind === 'merged') {
-    store.saveHead(row, path, 'merged', session, { base: decision.base, written });
-    return;
-  }
-  if (decision.kind === 'conflict' && before !== null)
-    store.addVersion({ tree, path, content: before, kind: 'conflict', session });
-  store.saveHead(row, path, 'saved', session);
 }
 
 /** A time that was set through the draft is the file's, unless what others saved is in it as well. */
