@@ -8,7 +8,7 @@ import { explainingBase } from './base.js';
 export interface Meeting {
   /** What the text may have been made from (`candidateBases`); none when those bytes are gone. */
   readonly bases: readonly Buffer[];
-  /** Whether the last of them was read more than once. */
+  /** Whether the last of them was read more than once, or by a program that was started for it. */
   readonly reread: boolean;
   readonly head: Buffer;
   readonly text: Buffer;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { NodeRow } from '../ports/store.js';
-import { candidateBases } from '../session/base.js';
+import { candidateBases, isEditor } from '../session/base.js';
 import type { Known } from '../session/knowledge.js';
 import type { Meeting, Reconciled } from '../session/reconcile.js';
 import type { Session } from '../session/session.js';
@@ -82,7 +82,7 @@ export function decide(view: View, node: FileNode | undefined, saving: Saving): 
   const text = saving.text();
   const meeting: Meeting = {
     bases: kept.length > 0 ? bases.filter((bytes) => bytes !== undefined) : [],
-    reread: (saving.known?.read?.times ?? 0) > 1,
+    reread: wasRead(view, saving),
     head: headBytes,
     text,
     options: view.tree.mergeOptions(saving.path),
@@ -138,12 +138,18 @@ function basesOf(view: View, node: FileNode | undefined, saving: Saving): readon
   if (saving.madeFrom !== undefined) return [saving.madeFrom];
   const { processes } = view.tree.services;
   const { pid, begun, known } = saving;
-  const started = known?.read && known.settled ? (processes.started(pid) ?? 0) : 0;
-  const bases = candidateBases(known, { pid, begun, started });
+  const edits = known?.read?.pid === pid && isEditor(processes.executable(pid) ?? '');
+  const bases = candidateBases(known, { pid, begun, edits });
   if (bases.length > 0) return bases;
   if (saving.began?.empty) return [saving.began.content];
   // A file that came to be after the save had begun was missing for who began it.
   return !saving.began && node && node.born > begun ? [null] : [];
+}
+
+/** Whether the last read was for its own sake: done more than once, or by a program that was started since. */
+function wasRead(view: View, { known, pid }: Saving): boolean {
+  if (!known?.read) return false;
+  return known.read.times > 1 || (view.tree.services.processes.started(pid) ?? 0) > (known.settled?.at ?? 0);
 }
 
 /** Whether a merged text is within the limits; where it is not, both sides are kept apart. */

@@ -143,6 +143,17 @@ const cases: Case[] = [
     kinds: ['saved', 'saved', 'saved'],
   },
   {
+    name: 'a script that reads the file again and writes a text from before',
+    act: async ({ one, path, foreign }) => {
+      await program(one, 'cat "$1"', path);
+      await foreign();
+      const script = `import sys; open(sys.argv[1]).read(); open(sys.argv[1], "w").write("${START.replaceAll('\n', '\\n')}- mine\\n")`;
+      await program(one, `python3 -c '${script}' "$1"`, path);
+    },
+    result: `${FOREIGN}- mine\n`,
+    kinds: ['merged', 'saved', 'saved'],
+  },
+  {
     name: '>>',
     act: async ({ one, path, foreign }) => {
       await program(one, 'cat "$1"', path);

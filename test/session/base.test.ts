@@ -100,13 +100,22 @@ const cases: Case[] = [
     result: V1,
   },
   {
-    name: 'sed -i: a program that was started later knows only what it read itself',
+    name: 'sed -i: an editor of streams makes its text out of what it reads',
     steps: { 1: read(1), 10: read(2, CHILD) },
-    save: { pid: CHILD, started: 9 * SECOND },
-    text: V1,
+    save: { pid: CHILD, edits: true },
+    text: '- one\n- TWO\n',
     head: V2,
     bases: [2],
-    result: V1,
+    result: '- one\n- TWO\n',
+  },
+  {
+    name: 'a script that reads, and writes what its session had in mind before',
+    steps: { 1: read(1), 10: read(2, CHILD) },
+    save: { pid: CHILD },
+    text: '- one\n- two\n- mine\n',
+    head: V2,
+    bases: [1, 2],
+    result: '- one\n- two\n- foreign\n- mine\n',
   },
   {
     name: 'saving twice after a merge: the base is what the session wrote, not the merged head',
@@ -162,7 +171,7 @@ describe.each(cases)('$name', ({ steps, save, text, head, bases, result }) => {
   const knowledge = new Knowledge();
   for (const [seconds, step] of Object.entries(steps)) step(knowledge, Number(seconds) * SECOND);
   const known = knowledge.of(session.key, 1, 'MEMORY.md');
-  const found = candidateBases(known, { pid: HARNESS, begun: 10 * SECOND + 20_000, started: 0, ...save });
+  const found = candidateBases(known, { pid: HARNESS, begun: 10 * SECOND + 20_000, edits: false, ...save });
 
   test('candidates', () => {
     expect(found).toEqual(bases);

@@ -129,6 +129,8 @@ describe('a harness', () => {
     const { pid, pids } = await start(asHarness(sh), ['-c', `${asHarness('/bin/sleep')} 60 & echo $!; wait`], 1);
     const [inner = 0] = pids;
     await expect.poll(() => procProcesses.executable(inner)).toMatch(/\/claude$/);
+    // Not known while it is in execve(2).
+    await expect.poll(() => startTime(inner)).toBeTypeOf('number');
     expect(keyOf(inner)).toBe(`${BOOT}/claude/${inner}/${startTime(inner)}`);
     expect(keyOf(pid)).toBe(`${BOOT}/claude/${pid}/${startTime(pid)}`);
   });
