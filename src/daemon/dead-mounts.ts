@@ -5,11 +5,16 @@ import type { TreeRow } from '../store/tree-table.js';
 import type { SkippedFile, UnmountAnswer } from './control-protocol.js';
 import { isDead, MOUNT_TYPE, mountTable, realPath } from './mount-point.js';
 
-/** Mounts that this process sees and whose daemon died. */
-export async function deadMounts(): Promise<string[]> {
+/** Mounts that this process sees and whose daemon died, whatever store it served. */
+async function deadMounts(): Promise<string[]> {
   const ours = [...mountTable()].flatMap(([path, type]) => (type === MOUNT_TYPE ? [path] : []));
   const dead = await Promise.all(ours.map(isDead));
   return ours.filter((_, i) => dead[i]);
+}
+
+/** Mounts of a store that this process sees and whose daemon died. */
+export async function deadMountsOf(store: Store): Promise<string[]> {
+  return (await deadMounts()).filter((path) => treeAt(store, path));
 }
 
 /**

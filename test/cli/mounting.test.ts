@@ -205,6 +205,17 @@ describe('after the daemon was killed', () => {
     expect(await person.shell(`cat "$M/a.md"`)).toBe('safe');
   });
 
+  test('status of another store says nothing of it', async () => {
+    const env = { MEND_STORE_DIR: join(person.user.home, 'other-store') };
+    const status = () => person.mend(['status', '--json'], { env });
+    expect(await status()).toMatchObject({ code: 0, stderr: '' });
+    await person.shell('mkdir "$M/../../other"');
+    const other = { env, cwd: join(person.memory, '../../other') };
+    expect(await person.mend(['mount'], other)).toMatchObject({ code: 0, stderr: '' });
+    expect(await person.mend(['unmount'], other)).toMatchObject({ code: 0, stderr: '' });
+    expect(await status()).toMatchObject({ code: 0, stderr: '' });
+  });
+
   test.each([[[]], [['--all']]])('unmount %s takes the dead mount off, with the memory written back', async (args) => {
     expect(await person.done('unmount', ...args)).toBe(`unmounted ${person.memory}\n`);
     expect(person.mounts()).toEqual([]);

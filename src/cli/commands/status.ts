@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
-import { deadMounts } from '../../daemon/dead-mounts.js';
+import { deadMountsOf } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
 import { version } from '../../daemon/version.js';
 import { STORE_FILE, storeExists } from '../../store/location.js';
@@ -35,7 +35,7 @@ export function addStatus(program: Command, run: (work: () => Promise<ExitStatus
 async function status(json: boolean): Promise<ExitStatus> {
   const folder = ownStoreFolder();
   // Opening the store says clearly what is wrong with it, where something is.
-  if (storeExists(folder)) await withStore(false, () => undefined);
+  const dead = storeExists(folder) ? await withStore(false, deadMountsOf) : [];
   const answer = (await askDaemon(folder, (rpc) => rpc.sendRequest(statusRequest))) ?? NO_DAEMON;
   const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
   if (json) printJson(document(answer, store));
@@ -43,7 +43,7 @@ async function status(json: boolean): Promise<ExitStatus> {
   for (const { refused, project } of answer.mounts) {
     if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
-  for (const path of await deadMounts())
+  for (const path of dead)
     complain(`${quoted(path)} has lost the daemon that served it: run "mend mount" or "mend unmount" for it`);
   return ExitStatus.done;
 }
