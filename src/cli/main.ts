@@ -1,18 +1,10 @@
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { ResponseError } from 'vscode-jsonrpc/node.js';
-import { runDaemon } from '../daemon/run.js';
-import { version } from '../daemon/version.js';
 import { isSystemError, MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
-import { addAdopt } from './commands/adopt.js';
-import { addMemory } from './commands/memory.js';
-import { addMount } from './commands/mount.js';
-import { addProject } from './commands/project.js';
-import { addStatus } from './commands/status.js';
-import { addUnmount } from './commands/unmount.js';
-import { ownStoreFolder } from './context.js';
 import { ExitStatus } from './exit-status.js';
 import { complain } from './output.js';
+import { buildProgram } from './program.js';
 
 /** Runs the command line; resolves with the exit status. */
 export async function main(argv: readonly string[]): Promise<ExitStatus> {
@@ -27,42 +19,11 @@ export async function main(argv: readonly string[]): Promise<ExitStatus> {
     process.exit(ExitStatus.failed);
   });
   try {
-    await build(run).parseAsync(argv as string[]);
+    await buildProgram(run).parseAsync(argv as string[]);
     return status;
   } catch (error) {
     return explain(error);
   }
-}
-
-function build(run: (work: () => Promise<ExitStatus>) => Promise<void>): Command {
-  const program = new Command('mend')
-    .description('live, versioned, merge-safe memory for coding agents')
-    .version(version)
-    .enablePositionalOptions()
-    .configureOutput({ outputError: (text) => complain(`${sentence(text)}: "mend help" says what there is`) })
-    .exitOverride();
-  addMount(program, run);
-  addUnmount(program, run);
-  addStatus(program, run);
-  addAdopt(program, run);
-  addMemory(program, run);
-  addProject(program, run);
-  program.command('daemon', { hidden: true }).action(async () => {
-    await runDaemon(ownStoreFolder());
-    status(process.exitCode);
-  });
-  const status = (code: typeof process.exitCode): Promise<void> =>
-    run(async () => (code ? ExitStatus.failed : ExitStatus.done));
-  return program;
-}
-
-/** Commander's complaint as one sentence: without its prefix, and with what else it says after a comma. */
-function sentence(text: string): string {
-  return text
-    .replace(/^error: /, '')
-    .replace(/\n\(Did you mean (.*)\?\)/, ', perhaps you mean $1')
-    .replace(/\. Expected/, ', expected')
-    .replace(/\.?\n$/, '');
 }
 
 /** Prints an error as one sentence, and gives its exit status. */

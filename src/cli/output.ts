@@ -22,7 +22,9 @@ export function printTable(
   right: readonly number[] = [],
 ): void {
   const lines = [head, ...rows];
-  const widths = head.map((_, column) => Math.max(...lines.map((line) => width(line[column] ?? ''))));
+  const widths = head.map((_, column) =>
+    Math.max(...lines.map((line) => width(line[column] ?? '')).filter((cell) => cell <= WIDEST), 0),
+  );
   for (const line of lines) {
     const cells = line.map((cell, column) => {
       const blanks = ' '.repeat(Math.max(0, (widths[column] ?? 0) - width(cell)));
@@ -32,16 +34,35 @@ export function printTable(
   }
 }
 
-/** Columns a text takes on a terminal: one a character, none for combining marks, two for wide ones. */
-function width(text: string): number {
+/** Columns up to which a cell sets the width of its column; a longer one shifts its own line alone. */
+const WIDEST = 80;
+
+/** Columns a text takes on a terminal: one a character, none for marks that go with one, two for wide ones. */
+export function width(text: string): number {
+  if (/^[ -~]*$/.test(text)) return text.length;
   let columns = 0;
-  for (const { segment } of segments.segment(text)) columns += WIDE.test(segment) ? 2 : 1;
+  for (const { segment } of graphemes(text)) columns += graphemeWidth(segment);
   return columns;
 }
 
+function graphemeWidth(segment: string): number {
+  if (EMOJI.test(segment)) return 2;
+  let columns = 0;
+  for (const c of segment) columns += UNSPACING.test(c) ? 0 : WIDE.test(c) ? 2 : 1;
+  return columns;
+}
+
+/** The characters of a text as a person counts them. */
+export function graphemes(text: string): Iterable<Intl.SegmentData> {
+  return segments.segment(text);
+}
+
 const segments = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Of several that are joined to one, the first tells. */
+const EMOJI = /^(?:\p{Emoji_Presentation}|\p{Emoji}\ufe0f)/u;
+const UNSPACING = /[\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}\u1160-\u11ff\ud7b0-\ud7ff]/u;
 const WIDE =
-  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 
 /** A file's name for people: as it is when it is plain, else quoted, with nothing in it that a terminal would obey. */
 export function quoted(name: string): string {
@@ -52,14 +73,22 @@ export function quoted(name: string): string {
   );
 }
 
-/** Control characters, line separators, and those that turn the direction of writing. */
-const UNSEEN = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+/** Control characters, line separators, those that turn the direction of writing, and others that take no room. */
+const UNSEEN =
+  /[\p{Cc}\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8]/u;
 
 /** Local date and time, to the minute. */
 export function localTime(micros: number): string {
   const at = new Date(micros / 1000);
   const two = (value: number): string => String(value).padStart(2, '0');
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+/** A number of bytes as people say it: `17 bytes`, `34 KB`, `1.5 MB`; a part of a KB counts as one. */
+export function sized(bytes: number): string {
+  if (bytes < 1024) return counted(bytes, 'byte');
+  if (bytes < 1024 ** 2) return `${Math.ceil(bytes / 1024)} KB`;
+  return `${Number((bytes / 1024 ** 2).toFixed(1))} MB`;
 }
 
 /** A count with its noun. */

@@ -80,7 +80,7 @@ export class Mounter {
   }
 
   async #mount(request: MountRequest): Promise<MountAnswer> {
-    const tree = this.#treeOf(request);
+    const tree = this.#store.treeOf(request.project, request.harness);
     const served = this.mounts.find((mount) => mount.path === realPath(request.path));
     if (served) {
       if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, skipped: [] };
@@ -100,7 +100,7 @@ export class Mounter {
 
   async #mountOn(path: string, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
     const harness = memoryHarness(request.harness);
-    const { files, skipped } = takeIn(this.#store, tree, path, (name) => harness.isLocal(name), this.#limits);
+    const imported = await takeIn(this.#store, tree, path, harness, this.#limits);
     await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
     const id = this.#mountRow(tree, path, request.checkout);
     const fd = await mountWithFusermount(loadNative(), path);
@@ -120,17 +120,12 @@ export class Mounter {
     }
     log('info', 'mounted', { path, project: tree.project, harness: tree.harness });
     const taken: Record<string, number> = {};
-    for (const { outcome } of files) taken[outcome] = (taken[outcome] ?? 0) + 1;
+    const skipped: SkippedFile[] = [];
+    for (const file of imported) {
+      if (file.outcome === 'skipped') skipped.push({ path: file.path, reason: file.reason ?? 'was left out' });
+      else taken[file.outcome] = (taken[file.outcome] ?? 0) + 1;
+    }
     return { path, already: false, taken, skipped };
-  }
-
-  #treeOf(request: MountRequest): TreeRow {
-    const { trees } = this.#store;
-    return this.#store.write(
-      () =>
-        trees.find(request.project, request.harness) ??
-        trees.create(request.project, request.harness, () => this.#store.newId(), this.#store.now),
-    );
   }
 
   /** The row that the mount's local files belong to: that of the last mount here, unless another daemon serves that. */

@@ -13,6 +13,17 @@ interface Harness {
   matchesProgram(executable: string): boolean;
 }
 
+/** The file that a harness loads at its start, and that is to name the other ones. */
+export interface MemoryIndex {
+  /** Relative to the memory folder. */
+  readonly file: string;
+  /** What is loaded of it: so many lines and UTF-16 units, whichever ends first; blanks around the text do not count. */
+  readonly lines: number;
+  readonly characters: number;
+  /** Tells whether a file is a note that the index, or another one of that name in a folder around it, is to name. */
+  isNote(path: string): boolean;
+}
+
 /** A harness that keeps a memory folder. */
 export interface MemoryHarness extends Harness {
   readonly keepsMemory: true;
@@ -28,8 +39,19 @@ export interface MemoryHarness extends Harness {
   isLocal(path: string): boolean;
   /** The path that a temporary file of the harness is to replace, told from its name; undefined for any other path. */
   temporaryFor(path: string): string | undefined;
+  /**
+   * Where the memory lies in a copy of the harness's files that was brought from another machine, as a path relative to
+   * the copy (`.` for the copy itself). Undefined where the copy holds what is not memory, and none for the project is
+   * in it.
+   * @param root the root of the repository
+   * @param has tells whether the copy has a folder or file of a relative path
+   * @param names what lies at the top of the copy
+   */
+  memoryInCopy(root: string, has: (path: string) => boolean, names: readonly string[]): string | undefined;
   /** Frontmatter keys that the harness itself keeps, dotted where nested; a merge takes the newer side's value. */
   readonly maintainedKeys: readonly string[];
+  /** Undefined when the harness has none that people look after. */
+  readonly index?: MemoryIndex | undefined;
 }
 
 /** A harness that keeps no memory folder: there is nothing to mount, and `reason` says so to people. */

@@ -14,6 +14,9 @@ const OWN_LOCK = /(?:^|\/)\.consolidate-lock(?:\/|$)/;
 /** `<name>.tmp.<pid>.<12 hex digits>`, which is renamed over `<name>`. */
 const TEMPORARY = /^(.*[^/])\.tmp\.\d+\.[0-9a-f]{12}$/;
 
+/** A Markdown file that is not hidden and lies in no hidden folder. */
+const NOTE = /^(?:[^./][^/]*\/)*[^./][^/]*\.md$/;
+
 /**
  * Claude Code. Its temporary files (`<name>.tmp.<pid>.<hex>`, `.MEMORY.md.backfill-<pid>-<hex>.tmp`) are among
  * the names every harness treats as local.
@@ -25,14 +28,36 @@ export const claude: MemoryHarness = {
   memoryFolder: (root, env) => join(configFolder(env), 'projects', claudeSlug(root), 'memory'),
   isLocal: (path) => isLeftBehind(path) || OWN_LOCK.test(path),
   temporaryFor: (path) => TEMPORARY.exec(path)?.[1],
+  memoryInCopy,
   // Older versions wrote the session at the top level.
   maintainedKeys: ['metadata.node_type', 'metadata.originSessionId', 'metadata.modified', 'originSessionId'],
+  // Folders may have a MEMORY.md of their own. The other notes it reads when the index makes it.
+  index: {
+    file: 'MEMORY.md',
+    lines: 200,
+    characters: 25_000,
+    isNote: (path) => NOTE.test(path) && !/(?:^|\/)MEMORY\.md$/.test(path),
+  },
   matchesProgram: (executable) => {
     const name = executableName(executable);
     // The npm package installs its Linux program as `claude.exe`.
     return name === 'claude' || name === 'claude.exe' || NATIVE_INSTALL.test(executablePath(executable));
   },
 };
+
+/** A folder or a transcript of one session. */
+const SESSION = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.jsonl)?$/;
+/** What lies in a home or a configuration folder, and in no memory folder. */
+const NOT_MEMORY = ['.claude', '.claude.json', '.credentials.json', 'settings.json', 'settings.local.json', 'projects'];
+
+/** A copy can be of the memory folder, of a project's folder, of the configuration folder, or of a home. */
+function memoryInCopy(root: string, has: (path: string) => boolean, names: readonly string[]): string | undefined {
+  const ofProject = `projects/${claudeSlug(root)}/memory`;
+  const within = [ofProject, `.claude/${ofProject}`].find(has);
+  if (within !== undefined) return within;
+  if (names.some((name) => SESSION.test(name))) return has('memory') ? 'memory' : undefined;
+  return names.some((name) => NOT_MEMORY.includes(name)) ? undefined : '.';
+}
 
 /**
  * The folder name Claude Code derives from a path: every UTF-16 unit outside `[A-Za-z0-9]` becomes `-`; of a longer

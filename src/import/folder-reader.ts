@@ -1,42 +1,42 @@
 import { isUtf8 } from 'node:buffer';
-import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readSync, type Stats } from 'node:fs';
 import { isSystemError } from '../errors.js';
 import { storableTime } from '../ports/clock.js';
 import { DEPTH_MAX, nameFault } from '../ports/limits.js';
 
-/** A regular file found in a folder. */
+/** A regular file of a folder, as it was read. */
 export interface FoundFile {
-  /** Relative to the folder, `/` between names. */
-  readonly path: string;
   readonly bytes: Buffer;
   /** µs since the epoch. */
   readonly mtime: number;
 }
 
-/** Something in a folder that cannot be memory, and why. */
+/** Something in a folder that is not taken as memory, and why. */
 export interface Skipped {
   readonly path: string;
+  /** Goes on after "it". */
   readonly reason: string;
 }
 
-/** Reads a memory folder: regular files only, links are never followed. Each file is handed over as it is read. */
-export function readFolder(
-  folder: string,
-  isLocal: (path: string) => boolean,
-  fileBytes: number,
-  found: (file: FoundFile) => void,
-): Skipped[] {
+/** What lies in a folder. Paths are relative to it, `/` between names. */
+export interface FolderListing {
+  /** Regular files that may be memory. */
+  readonly files: readonly string[];
+  readonly skipped: readonly Skipped[];
+}
+
+/** Times that a file is read again when it changed meanwhile. */
+const TRIES = 5;
+
+/** Lists a memory folder: regular files, in the order of their names. Links are never followed. */
+export function listFolder(folder: string, isLocal: (path: string) => boolean, fileBytes: number): FolderListing {
+  const files: string[] = [];
   const skipped: Skipped[] = [];
   const visit = (relative: string, depth: number): void => {
-    let names: Buffer[];
-    try {
-      names = readdirSync(relative === '' ? folder : `${folder}/${relative}`, { encoding: 'buffer' });
-    } catch (error) {
-      if (!isSystemError(error)) throw error;
-      skipped.push({ path: relative || '.', reason: `cannot be read (${error.code})` });
-      return;
-    }
-    for (const raw of names.sort(Buffer.compare)) {
+    const names = attempt(relative || '.', skipped, () =>
+      readdirSync(relative === '' ? folder : `${folder}/${relative}`, { encoding: 'buffer' }),
+    );
+    for (const raw of names?.sort(Buffer.compare) ?? []) {
       const name = raw.toString();
       const path = relative === '' ? name : `${relative}/${name}`;
       const reason =
@@ -46,35 +46,59 @@ export function readFolder(
     }
   };
   const visitEntry = (path: string, depth: number): void => {
-    let file: { bytes: Buffer; mtime: number } | undefined;
-    try {
-      const stat = lstatSync(`${folder}/${path}`);
-      if (stat.isDirectory()) visit(path, depth + 1);
-      else if (stat.isSymbolicLink()) skipped.push({ path, reason: 'is a symbolic link' });
-      else if (!stat.isFile()) skipped.push({ path, reason: 'is not a regular file' });
-      else if (stat.size > fileBytes) skipped.push({ path, reason: `is larger than ${fileBytes} bytes` });
-      else {
-        file = readWhole(`${folder}/${path}`, fileBytes);
-        if (!file) skipped.push({ path, reason: 'changed while it was read' });
-      }
-    } catch (error) {
-      if (!isSystemError(error)) throw error;
-      skipped.push({ path, reason: `cannot be read (${error.code})` });
-    }
-    // Outside the handler: a store that fails is no fault of the file.
-    if (file) found({ path, ...file });
+    const stat = attempt(path, skipped, () => lstatSync(`${folder}/${path}`));
+    if (!stat) return;
+    const reason = stat.isDirectory() ? undefined : refusal(stat, fileBytes);
+    if (reason) skipped.push({ path, reason });
+    else if (stat.isDirectory()) visit(path, depth + 1);
+    else files.push(path);
   };
   visit('', 1);
-  return skipped;
+  return { files, skipped };
 }
 
-/** Bytes and time of a file; undefined when it grew or shrank meanwhile. */
-function readWhole(file: string, most: number): { bytes: Buffer; mtime: number } | undefined {
+/** Reads one file of a listing, or tells why that cannot be done. */
+export function readListed(folder: string, path: string, fileBytes: number): FoundFile | Skipped {
+  const skipped: Skipped[] = [];
+  const file = attempt(path, skipped, () => {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const read = readWhole(`${folder}/${path}`, fileBytes);
+      if (read) return read;
+    }
+    return 'changed while it was read';
+  });
+  if (file === undefined) return skipped[0] ?? { path, reason: 'cannot be read' };
+  return typeof file === 'string' ? { path, reason: file } : file;
+}
+
+/** Does something with a path; where the system refuses, that is noted, and undefined returned. */
+function attempt<T>(path: string, skipped: Skipped[], work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    const link = error.code === 'ELOOP';
+    skipped.push({ path, reason: link ? 'is a symbolic link' : `cannot be read (${error.code})` });
+    return undefined;
+  }
+}
+
+/** Why something that is no folder is not memory. */
+function refusal(stat: Pick<Stats, 'isSymbolicLink' | 'isFile'> & { size: number }, fileBytes: number) {
+  if (stat.isSymbolicLink()) return 'is a symbolic link';
+  if (!stat.isFile()) return 'is not a regular file';
+  return stat.size > fileBytes ? `is larger than ${fileBytes} bytes` : undefined;
+}
+
+/** Bytes and time of a file, or why it is not taken; undefined when it changed meanwhile. */
+function readWhole(file: string, most: number): FoundFile | string | undefined {
   const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const before = fstatSync(fd, { bigint: true });
-    if (!before.isFile()) return undefined;
-    const bytes = Buffer.alloc(Math.min(Number(before.size), most) + 1);
+    const size = Number(before.size);
+    const reason = refusal({ isSymbolicLink: () => false, isFile: () => before.isFile(), size }, most);
+    if (reason) return reason;
+    const bytes = Buffer.alloc(size + 1);
     let length = 0;
     for (;;) {
       const count = readSync(fd, bytes, length, bytes.length - length, null);
@@ -82,8 +106,7 @@ function readWhole(file: string, most: number): { bytes: Buffer; mtime: number }
       if (count === 0 || length === bytes.length) break;
     }
     const after = fstatSync(fd, { bigint: true });
-    if (length !== Number(before.size) || after.size !== before.size || after.mtimeNs !== before.mtimeNs)
-      return undefined;
+    if (length !== size || after.size !== before.size || after.mtimeNs !== before.mtimeNs) return undefined;
     return { bytes: bytes.subarray(0, length), mtime: storableTime(Number(before.mtimeNs / 1000n)) };
   } finally {
     closeSync(fd);

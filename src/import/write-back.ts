@@ -13,12 +13,14 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../errors.js';
-import type { Digest } from '../store/content-table.js';
 import type { ImportBase } from '../store/import-bases.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import type { Skipped } from './folder-reader.js';
+
+/** Bytes that a file of memory may have at most, whatever the settings say; no larger one is read. */
+const LARGEST = 64 * 1024 * 1024;
 
 /** What a write-back did. */
 export interface WrittenBack {
@@ -51,11 +53,19 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   };
   for (const head of heads) {
     attempt(head.path, () => {
-      const result = writeHead(store, folder, head, bases.get(head.path)?.sent);
+      const sent = bases.get(head.path)?.sent;
+      const dispute = store.disputes.get(store.machine, folder, tree.id, head.path);
+      const result = writeHead(store, folder, head, [
+        ...(sent === undefined ? [] : [store.contents.digest(sent)?.sha256]),
+        dispute?.sent,
+      ]);
       if (typeof result === 'string') return result;
       if (result) written++;
       const base = { path: head.path, sent: head.content, stored: head.content };
-      store.write(() => store.bases.put(store.machine, folder, tree.id, base));
+      store.write(() => {
+        store.bases.put(store.machine, folder, tree.id, base);
+        store.disputes.delete(store.machine, folder, tree.id, head.path);
+      });
       return undefined;
     });
   }
@@ -85,7 +95,7 @@ export function removeUnchanged(
   const file = `${folder}/${base.path}`;
   const reached = reach(folder, base.path, false) === 'reached';
   const there = reached ? lstatSync(file, { throwIfNoEntry: false }) : undefined;
-  if (there && !holds(file, there, store.contents.digest(base.sent))) return 'changed';
+  if (there && !holds(file, there, store.contents.digest(base.sent)?.sha256)) return 'changed';
   if (there) unlinkSync(file);
   store.write(() => store.bases.delete(store.machine, folder, tree.id, base.path));
   return there ? 'removed' : 'missing';
@@ -107,22 +117,27 @@ function reach(folder: string, path: string, make: boolean): 'reached' | 'missin
   return 'reached';
 }
 
-function holds(file: string, stat: Stats, digest: Digest | undefined): boolean {
-  if (!digest || !stat.isFile() || stat.size !== digest.size) return false;
-  return hash('sha256', readFileSync(file), 'buffer').equals(digest.sha256);
+function holds(file: string, stat: Stats, sha256: Buffer | undefined): boolean {
+  if (sha256 === undefined || !stat.isFile() || stat.size > LARGEST) return false;
+  return hash('sha256', readFileSync(file), 'buffer').equals(sha256);
 }
 
 /**
  * Returns true when the file was written, false when it was there already, and why not when something is in the way.
- * @param sent the content that was last exchanged for it
+ * @param known hashes of what the store has from the folder: what was exchanged last, and what could not be merged
  */
-function writeHead(store: Store, folder: string, head: MemoryFile, sent: number | undefined): boolean | string {
+function writeHead(
+  store: Store,
+  folder: string,
+  head: MemoryFile,
+  known: readonly (Buffer | undefined)[],
+): boolean | string {
   if (reach(folder, head.path, true) === 'blocked') return 'lies in a folder that is a link or a file on this machine';
   const file = `${folder}/${head.path}`;
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile()) return 'is not a regular file on this machine';
-  if (there && holds(file, there, store.contents.digest(head.content))) return false;
-  if (there && (sent === undefined || !holds(file, there, store.contents.digest(sent)))) {
+  if (there && holds(file, there, store.contents.digest(head.content)?.sha256)) return false;
+  if (there && !known.some((sha256) => holds(file, there, sha256))) {
     return 'was changed on this machine meanwhile; the next mount takes it in';
   }
   const time = head.row.mtime / 1e6;

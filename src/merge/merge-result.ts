@@ -10,19 +10,20 @@ export type MergeResult =
       readonly clean: boolean;
       /** Lines that a side added to the base and that the result lacks, for each side. */
       readonly lost: { readonly store: number; readonly other: number };
+      /** Lines of the other side that the result lacks, those of the base that the store's side removed included. */
+      readonly gone: number;
     }
   | { readonly kind: 'refused'; readonly reason: MergeRefusal };
 
-const sentences: Record<MergeRefusal, string> = {
-  'not text': 'The two contents were not merged, because one of them is not text.',
-  frontmatter: 'The two contents were not merged, because both changed a frontmatter that is not plain keys and lists.',
-  'too different': 'The two contents were not merged, because they have too little in common to be one file.',
-  'does not parse': 'The two contents were not merged, because the result would no longer parse.',
-  'too large to check':
-    'The two contents were not merged, because the file is too large to check that the result parses.',
+const phrases: Record<MergeRefusal, string> = {
+  'not text': 'one of the two is not text',
+  frontmatter: 'both changed a frontmatter that is not plain keys and lists',
+  'too different': 'the two have too little in common to be one file',
+  'does not parse': 'the result would no longer parse',
+  'too large to check': 'the file is too large to check that the result parses',
 };
 
-/** One sentence that tells a person why two contents were not merged. */
-export function refusalSentence(reason: MergeRefusal): string {
-  return sentences[reason];
+/** Tells a person why two contents were not merged: the end of a sentence. */
+export function refusalPhrase(reason: MergeRefusal): string {
+  return phrases[reason];
 }

@@ -17,8 +17,8 @@ import { hasWords, LineTable, splitLines } from './text.js';
  */
 export function merge(sides: MergeSides, options: MergeOptions): MergeResult {
   const { base, store, other } = sides;
-  if (store.equals(other) || base?.equals(other)) return merged(store, true, 0, 0);
-  if (base?.equals(store)) return merged(other, true, 0, 0);
+  if (store.equals(other) || base?.equals(other)) return merged(store, true, { store: 0, other: 0 }, 0);
+  if (base?.equals(store)) return merged(other, true, { store: 0, other: 0 }, 0);
   if (![base, store, other].every((bytes) => bytes === null || isText(bytes))) return refused('not text');
   const reader = readerFor(options.path);
   if (reader !== undefined && Math.max(store.length, other.length) > reader.limit) return refused('too large to check');
@@ -49,16 +49,21 @@ export function merge(sides: MergeSides, options: MergeOptions): MergeResult {
     return refused('does not parse');
   }
   const counted = countMerged(parts, texts.store, texts.other, table);
-  return merged(
-    bytes,
-    head.clean && body.clean,
-    countLost(texts.base, texts.store, plan.head?.settled.store ?? [], counted),
-    countLost(texts.base, texts.other, plan.head?.settled.other ?? [], counted),
-  );
+  const settled = plan.head?.settled ?? { store: [], other: [] };
+  const lost = {
+    store: countLost(texts.base, texts.store, settled.store, counted),
+    other: countLost(texts.base, texts.other, settled.other, counted),
+  };
+  return merged(bytes, head.clean && body.clean, lost, countLost(null, texts.other, settled.other, counted));
 }
 
-function merged(bytes: Buffer, clean: boolean, store: number, other: number): MergeResult {
-  return { kind: 'merged', bytes, clean, lost: { store, other } };
+function merged(
+  bytes: Buffer,
+  clean: boolean,
+  lost: { readonly store: number; readonly other: number },
+  gone: number,
+): MergeResult {
+  return { kind: 'merged', bytes, clean, lost, gone };
 }
 
 function refused(reason: MergeRefusal): MergeResult {

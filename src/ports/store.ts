@@ -29,6 +29,8 @@ export interface NewVersion {
   readonly session: number;
   /** Of a version of kind `merged`. */
   readonly merge?: Merge | undefined;
+  /** Row id of the machine that it came from; this one when undefined. */
+  readonly machine?: number | undefined;
 }
 
 /** What a merged version came from: content ids. */

@@ -6,6 +6,8 @@ import { isSystemError } from '../errors.js';
 import type { MachineIdentity } from '../store/projects.js';
 
 const SYSTEM_FILES = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
+/** Name of the file in the store's folder that has this machine's id where the system has none. */
+const OWN_FILE = 'machine-id';
 const MACHINE_ID = /^[0-9a-f]{32}$/;
 
 /**
@@ -15,6 +17,11 @@ const MACHINE_ID = /^[0-9a-f]{32}$/;
 export function readMachine(storeFolder: string, systemFiles: readonly string[] = SYSTEM_FILES): MachineIdentity {
   const known = systemFiles.map(readId).find((id) => id !== null);
   return { machineId: known ?? ownId(storeFolder), name: hostname() || 'localhost' };
+}
+
+/** The id that `readMachine` would give; undefined when it would have to make one. Writes nothing. */
+export function knownMachineId(storeFolder: string, systemFiles: readonly string[] = SYSTEM_FILES): string | undefined {
+  return [...systemFiles, join(storeFolder, OWN_FILE)].map(readId).find((id) => id !== null) ?? undefined;
 }
 
 /** The id in a file; null when the file is missing, unreadable or holds none ("uninitialized", empty). */
@@ -30,7 +37,7 @@ function readId(file: string): string | null {
 
 /** Several processes may ask at once: whoever links its file first decides. */
 function ownId(storeFolder: string): string {
-  const file = join(storeFolder, 'machine-id');
+  const file = join(storeFolder, OWN_FILE);
   const kept = readId(file);
   if (kept !== null) return kept;
   mkdirSync(storeFolder, { recursive: true, mode: 0o700 });

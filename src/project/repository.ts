@@ -5,6 +5,7 @@ import { canonicalFolder } from './folder.js';
 import { type Environment, git } from './git.js';
 import { printable } from './printable.js';
 import { localRemotePath, normalizeRemoteUrl, type RemoteIdentity } from './remote-url.js';
+import { shellWord } from './shell-word.js';
 
 /** What a folder belongs to: a Git repository, or nothing but itself. */
 export interface Repository {
@@ -112,7 +113,7 @@ function refusal(folder: string, stderr: string): MendError {
   if (owned !== undefined) {
     return new MendError(
       `the repository at "${owned}" belongs to another user and Git does not trust it: ` +
-        `if you do, run: git config --global --add safe.directory "${owned}"`,
+        `if you do, run: git config --global --add safe.directory ${shellWord(owned)}`,
     );
   }
   const reason = printable(/^(?:fatal|error): (.*)$/m.exec(stderr)?.[1] ?? 'Git gave no reason');

@@ -1,8 +1,10 @@
-import { basename, dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import { MendError } from '../errors.js';
-import { EVERYWHERE, type NameChoices, type Project, type ProjectAlias, type ProjectTable } from '../store/projects.js';
+import { EVERYWHERE, type Project, type ProjectAlias, type ProjectTable } from '../store/projects.js';
+import { aliasesOf, originAlias, projectOfAlias } from './aliases.js';
+import { disagreement, perhapsMoved } from './disagreement.js';
+import { nameChoices } from './name.js';
 import { printable } from './printable.js';
-import type { RemoteIdentity } from './remote-url.js';
 import type { Repository } from './repository.js';
 
 /** What resolving needs beside the repository. */
@@ -16,13 +18,17 @@ export interface ResolveContext {
 /**
  * The project of a repository: the one that its remote or one of its paths is known for, else a new one. Both
  * are recorded, so that a moved checkout and another machine find it. Where remote and path speak for different
- * projects, or the path is known for a project of another remote, nothing is changed and `MendError` is thrown.
+ * projects, or the path is known for a project of another remote, nothing is changed and `MendError` is thrown,
+ * unless a person has settled it (`settle.ts`).
  */
 export function resolveProject(table: ProjectTable, repository: Repository, context: ResolveContext): Project {
   const aliases = aliasesOf(repository, context.machine);
-  const settled = agreed(table, repository, aliases, context.machine);
-  if (settled !== undefined && aliases.every((alias) => table.find(alias) !== undefined)) return settled;
+  const found = agreed(table, repository, aliases, context.machine);
+  if (found !== undefined && aliases.every((alias) => table.find(alias) !== undefined)) return found;
   return table.immediate(() => {
+    // All that there is to record was recorded when it was settled.
+    const settled = settledProject(table, repository, context.machine);
+    if (settled) return settled;
     const project =
       agreed(table, repository, aliases, context.machine) ?? table.create(nameChoices(repository), context.now);
     for (const alias of aliases) table.addAlias(project.id, alias);
@@ -45,16 +51,6 @@ export function projectByName(table: ProjectTable, name: string): Project {
   throw new MendError(`there is no project "${printable(name)}": "mend project list" shows the names`);
 }
 
-function aliasesOf(repository: Repository, machine: number): ProjectAlias[] {
-  const paths = repository.paths.map((value): ProjectAlias => ({ kind: 'path', machine, value }));
-  const origin = repository.origin;
-  return origin === null ? paths : [originAlias(origin, machine), ...paths];
-}
-
-function originAlias(origin: RemoteIdentity, machine: number): ProjectAlias {
-  return { kind: 'remote', machine: origin.scope === 'everywhere' ? EVERYWHERE : machine, value: origin.value };
-}
-
 /** The one project that everything known of the repository speaks for; undefined when nothing is known. */
 function agreed(
   table: ProjectTable,
@@ -62,57 +58,53 @@ function agreed(
   aliases: readonly ProjectAlias[],
   machine: number,
 ): Project | undefined {
+  const settled = settledProject(table, repository, machine);
+  if (settled) return settled;
   const known = aliases.flatMap((alias) => {
-    const project = table.find(alias) ?? cloneOrOrigin(table, alias, machine);
+    const project = projectOfAlias(table, alias);
     return project === undefined ? [] : [{ alias, project }];
   });
   const first = known[0];
+  if (!known.some(({ alias }) => alias.kind === 'path')) refuseMoved(table, repository, first?.project, machine);
   if (first === undefined) return undefined;
   const other = known.find(({ project }) => project.id !== first.project.id);
-  if (other !== undefined) throw disagreement(first.alias, first.project.name, other.alias, other.project.name);
+  if (other !== undefined) throw disagreement(repository, first, other);
 
   // A path known for a project of another remote: the checkout may have been replaced by that of another project.
   const origin = repository.origin;
   if (origin === null || first.alias.kind === 'remote') return first.project;
-  const recorded = table
-    .aliases(first.project.id)
-    .filter(({ kind, machine: where }) => kind === 'remote' && (where === EVERYWHERE || where === machine))
-    .filter(({ value }) => !repository.paths.includes(value)); // a clone of this very repository
-  if (recorded.length === 0) return first.project;
-  throw disagreement(originAlias(origin, machine), null, first.alias, first.project.name);
+  if (!hasRemote(table, repository, first.project, machine)) return first.project;
+  throw disagreement(repository, { alias: originAlias(origin, machine), project: undefined }, first);
 }
 
-/** A folder that is another checkout's origin is known by either name: as that remote, or as a path. */
-function cloneOrOrigin(table: ProjectTable, alias: ProjectAlias, machine: number): Project | undefined {
-  if (alias.machine === EVERYWHERE || !alias.value.startsWith('/')) return undefined;
-  return table.find({ kind: alias.kind === 'path' ? 'remote' : 'path', machine, value: alias.value });
+/** The project that a person gave one of the paths to, when the remote is what it was then. */
+function settledProject(table: ProjectTable, repository: Repository, machine: number): Project | undefined {
+  if (repository.origin === null) return undefined;
+  const paths = table.settledPaths(machine, repository.origin.value);
+  return paths.find(({ path }) => repository.paths.includes(path))?.project;
 }
 
-function disagreement(left: ProjectAlias, leftName: string | null, right: ProjectAlias, rightName: string): MendError {
-  const says = (alias: ProjectAlias) => `${alias.kind} ${printable(alias.value)}`;
-  const leftSide = leftName === null ? 'to no project yet' : `to project "${leftName}"`;
-  const candidates = leftName === null ? [rightName] : [leftName, rightName];
-  const link = candidates.map((name) => `"mend project link ${shellWord(name)}"`).join(' or ');
-  return new MendError(
-    `the ${says(left)} belongs ${leftSide} but the ${says(right)} belongs to project "${rightName}": ` +
-      `run ${link} if this checkout is that project, or "mend project new" if it is a new one`,
-  );
+/** Nothing else tells a linked checkout that was moved from a new clone of the same remote. */
+function refuseMoved(table: ProjectTable, repository: Repository, remote: Project | undefined, machine: number): void {
+  const moved = goneCheckouts(table, repository, machine).find(({ project }) => project.id !== remote?.id);
+  if (moved) throw perhapsMoved(repository, moved, remote);
 }
 
-/** `name`, then `owner/name`: of the remote where there is one, of the folder otherwise. */
-function nameChoices(repository: Repository): NameChoices {
-  const path = repository.origin?.value ?? repository.root;
-  const name = nameOf(basename(path)) || 'root';
-  const parent = dirname(path);
-  // The first segment of a remote on a host is the host, which owns nothing.
-  const owned = path.startsWith('/') ? parent !== '/' : parent.includes('/');
-  return owned ? [name, `${nameOf(basename(parent))}/${name}`] : [name];
+/** Paths that overrule the remote which this repository has, and where there is nothing any more. */
+export function goneCheckouts(
+  table: ProjectTable,
+  repository: Repository,
+  machine: number,
+): { readonly path: string; readonly project: Project }[] {
+  if (repository.origin === null) return [];
+  return table.settledPaths(machine, repository.origin.value).filter(({ path }) => !existsSync(path));
 }
 
-function shellWord(text: string): string {
-  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-function nameOf(segment: string): string {
-  return printable(segment).replace(/(?<=.)\.git$/, '');
+/** True when a project is known by a remote, or by what this checkout had for one. */
+function hasRemote(table: ProjectTable, repository: Repository, project: Project, machine: number): boolean {
+  return table.aliases(project.id).some(({ kind, machine: where, value, settled }) => {
+    if (kind === 'path') return settled !== null && where === machine && repository.paths.includes(value);
+    // A remote that is this very repository is that of a clone of it.
+    return (where === EVERYWHERE || where === machine) && !repository.paths.includes(value);
+  });
 }

@@ -7,6 +7,8 @@ export interface ImportBase {
   readonly sent: number;
   /** What the store had for it afterwards. */
   readonly stored: number;
+  /** Its path in the tree, where that has another Unicode form. */
+  readonly file?: string | undefined;
 }
 
 /** Remembers the last exchange with each folder of each machine. */
@@ -25,11 +27,13 @@ export class ImportBases {
       'SELECT path, sent, stored FROM import_base WHERE machine = ? AND folder = ? AND tree = ? AND path = ?',
     );
     this.#put = db.prepare(
-      `INSERT INTO import_base (machine, folder, tree, path, sent, stored) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (machine, folder, tree, path) DO UPDATE SET sent = excluded.sent, stored = excluded.stored`,
+      `INSERT INTO import_base (machine, folder, tree, path, sent, stored, file) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (machine, folder, tree, path)
+       DO UPDATE SET sent = excluded.sent, stored = excluded.stored, file = excluded.file`,
     );
     this.#ofPath = db.prepare<[number, number, string], ImportBase & { folder: string }>(
-      'SELECT folder, path, sent, stored FROM import_base WHERE machine = ? AND tree = ? AND path = ? ORDER BY folder',
+      `SELECT folder, path, sent, stored FROM import_base
+       WHERE machine = ? AND tree = ? AND coalesce(file, path) = ? ORDER BY folder`,
     );
     this.#delete = db.prepare('DELETE FROM import_base WHERE machine = ? AND folder = ? AND tree = ? AND path = ?');
   }
@@ -48,7 +52,7 @@ export class ImportBases {
   }
 
   put(machine: number, folder: string, tree: number, base: ImportBase): void {
-    this.#put.run(machine, folder, tree, base.path, base.sent, base.stored);
+    this.#put.run(machine, folder, tree, base.path, base.sent, base.stored, base.file ?? null);
   }
 
   delete(machine: number, folder: string, tree: number, path: string): void {

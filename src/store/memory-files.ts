@@ -1,5 +1,5 @@
 import { pathFault } from '../ports/limits.js';
-import type { NodeRow, VersionKind } from '../ports/store.js';
+import type { Merge, NodeRow, VersionKind } from '../ports/store.js';
 import type { Store } from './store.js';
 
 /** A file of memory with its path. */
@@ -17,6 +17,10 @@ export interface PutOptions {
   readonly session: number;
   /** Kept when the file is new; a changed file gets a time later than all that were shown. */
   readonly mtime?: number;
+  /** Row id of the machine that it came from; this one when undefined. */
+  readonly machine?: number;
+  /** Of a merged content. */
+  readonly merge?: Merge;
 }
 
 /** The files of one tree by path, for commands and imports; every change goes through the store's one way to write. */
@@ -62,12 +66,9 @@ export class MemoryFiles {
       if (known.content === content) return content;
       const shown = Math.floor(Math.max(known.shown, known.mtime) / 1000);
       const mtime = Math.floor(now / 1000) > shown ? now : (shown + 1) * 1000;
-      store.saveHead(
-        { ...known, content, size: bytes.length, mtime, ctime: now, shown: mtime },
-        path,
-        options.kind,
-        options.session,
-      );
+      const row = { ...known, content, size: bytes.length, mtime, ctime: now, shown: mtime };
+      store.updateNode(row);
+      this.#record(row.id, path, content, options);
       return content;
     }
     const slash = path.lastIndexOf('/');
@@ -78,8 +79,13 @@ export class MemoryFiles {
       ...{ content, size: bytes.length, mtime, atime: now, ctime: now, shown: mtime },
     };
     store.insertNode(row);
-    store.recordHead(row, path, options.kind, options.session);
+    this.#record(row.id, path, content, options);
     return content;
+  }
+
+  #record(node: number, path: string, content: number, { kind, session, machine, merge }: PutOptions): void {
+    this.#store.addVersion({ tree: this.#tree, path, content, kind, session, machine, merge });
+    this.#store.recordChange(this.#tree, node);
   }
 
   /** Removes a file; what it held stays as a version. For use within `store.write`. */

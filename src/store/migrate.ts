@@ -24,6 +24,11 @@ function schemaVersion(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
+/** The schema that this program writes. */
+export function newestSchema(): number {
+  return Math.max(...migrations().map((m) => m.version));
+}
+
 /**
  * Refuses a database that is not a mend store, without writing to it.
  * @throws {MendError} when it belongs to another program.
@@ -46,12 +51,15 @@ export function refuseForeign(db: Database.Database, file: string): void {
   }
 }
 
-/** Brings the schema up to date in one transaction, after a backup beside the file when there is anything to lose. */
-export function migrate(db: Database.Database, file: string): void {
+/**
+ * Brings the schema up to date in one transaction, after a backup beside the file when there is anything to lose.
+ * @param file undefined for a database in memory
+ */
+export function migrate(db: Database.Database, file?: string): void {
   const all = migrations();
   const newest = Math.max(...all.map((m) => m.version));
   if (schemaVersion(db) === newest) return;
-  if (schemaVersion(db) > 0) backUp(db, file);
+  if (schemaVersion(db) > 0 && file !== undefined) backUp(db, file);
   db.transaction(() => {
     const from = schemaVersion(db);
     for (const { version, sql } of all) if (version > from) db.exec(sql);

@@ -89,6 +89,19 @@ function prepareFile(file: string, create: boolean): void {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
   }
+  checkOwner(file);
+}
+
+/**
+ * Checks the folder and the file of a store that is there. Changes nothing.
+ * @throws {MendError} when owner or mode are wrong.
+ */
+export function checkFiles(file: string): void {
+  prepareFolder(dirname(file), false);
+  checkOwner(file);
+}
+
+function checkOwner(file: string): void {
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
     const stat = lstatSync(path, { throwIfNoEntry: false });
     if (!stat) continue;
@@ -117,7 +130,8 @@ function damaged(file: string, cause?: unknown): MendError {
   });
 }
 
-function explain(error: unknown, file: string): unknown {
+/** A sentence for people in place of an error of SQLite, where there is one to say. */
+export function explain(error: unknown, file: string): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) return damaged(file, error);
   if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY')) {

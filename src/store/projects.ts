@@ -23,6 +23,12 @@ export interface Project {
   readonly created: number;
 }
 
+/** An alias as it is recorded. */
+export interface RecordedAlias extends ProjectAlias {
+  /** Of a path: the remote that it overrules, since a person said so (`settlePath`). */
+  readonly settled: string | null;
+}
+
 /** A project with what identifies it, as `mend project list` shows it. */
 export interface ProjectListing extends Project {
   readonly remotes: readonly string[];
@@ -34,6 +40,8 @@ export interface ProjectListing extends Project {
 export type NameChoices = readonly [string, ...string[]];
 
 const LAST_SUFFIX = 1_000_000;
+/** Key in `meta`: the newest id that a project which is gone had. Ids are not used again: a daemon may still hold one. */
+const LAST_GONE = 'last_gone_project';
 
 /** Finds or adds the row of a machine and keeps its host name current. Returns the row id, which is never 0. */
 export function ensureMachine(db: Database, identity: MachineIdentity): number {
@@ -62,6 +70,9 @@ export class ProjectTable {
   readonly #insertAlias;
   readonly #aliases;
   readonly #all;
+  readonly #settlePath;
+  readonly #settled;
+  readonly #unsettle;
 
   constructor(db: Database) {
     this.#db = db;
@@ -70,12 +81,27 @@ export class ProjectTable {
        WHERE a.kind = ? AND a.machine = ? AND a.value = ?`,
     );
     this.#byName = db.prepare<[string], Project>('SELECT id, name, created FROM project WHERE name = ?');
-    this.#insert = db.prepare<[string, number]>('INSERT INTO project (name, created) VALUES (?, ?)');
+    this.#insert = db.prepare<[{ name: string; created: number }]>(
+      `INSERT INTO project (id, name, created) SELECT
+         1 + max(coalesce((SELECT max(id) FROM project), 0),
+                 coalesce((SELECT value FROM meta WHERE key = '${LAST_GONE}'), 0)), @name, @created`,
+    );
     this.#insertAlias = db.prepare<[string, number, string, number]>(
       'INSERT INTO project_alias (kind, machine, value, project) VALUES (?, ?, ?, ?)',
     );
-    this.#aliases = db.prepare<[number], ProjectAlias>(
-      'SELECT kind, machine, value FROM project_alias WHERE project = ? ORDER BY kind, machine, value',
+    this.#aliases = db.prepare<[number], RecordedAlias>(
+      'SELECT kind, machine, value, settled FROM project_alias WHERE project = ? ORDER BY kind, machine, value',
+    );
+    this.#settlePath = db.prepare<[number, string, number, string | null]>(
+      `INSERT INTO project_alias (kind, machine, value, project, settled) VALUES ('path', ?, ?, ?, ?)
+       ON CONFLICT (kind, machine, value) DO UPDATE SET project = excluded.project, settled = excluded.settled`,
+    );
+    this.#settled = db.prepare<[number, string], Project & { path: string }>(
+      `SELECT p.id, p.name, p.created, a.value AS path FROM project_alias a JOIN project p ON p.id = a.project
+       WHERE a.kind = 'path' AND a.machine = ? AND a.settled = ? ORDER BY a.value`,
+    );
+    this.#unsettle = db.prepare<[number, string]>(
+      "UPDATE project_alias SET settled = NULL WHERE kind = 'path' AND machine = ? AND value = ?",
     );
     this.#all = db.prepare<[], Project>('SELECT id, name, created FROM project ORDER BY name');
   }
@@ -94,20 +120,67 @@ export class ProjectTable {
   }
 
   /** What identifies a project, remotes of every machine included. */
-  aliases(project: number): ProjectAlias[] {
+  aliases(project: number): RecordedAlias[] {
     return this.#aliases.all(project);
   }
 
   /** Adds a project under the first free name. `created` is in microseconds since the epoch. */
   create(names: NameChoices, created: number): Project {
     const name = this.#freeName(names);
-    return { id: Number(this.#insert.run(name, created).lastInsertRowid), name, created };
+    return { id: Number(this.#insert.run({ name, created }).lastInsertRowid), name, created };
   }
 
   /** Adds an alias. It may be there already for the same project; another project's alias is a constraint error. */
   addAlias(project: number, alias: ProjectAlias): void {
     if (this.find(alias)?.id === project) return;
     this.#insertAlias.run(alias.kind, alias.machine, alias.value, project);
+  }
+
+  /** Gives a project another name; one that is taken is a constraint error. */
+  rename(project: number, name: string): void {
+    this.#db.prepare('UPDATE project SET name = ? WHERE id = ?').run(name, project);
+  }
+
+  /** Gives a path of a machine to a project, whatever it belonged to. While its remote is `origin`, it overrules that. */
+  settlePath(project: number, machine: number, path: string, origin: string | null): void {
+    this.#settlePath.run(machine, path, project, origin);
+  }
+
+  /** The paths of a machine that overrule a remote, each with its project. */
+  settledPaths(machine: number, origin: string): { readonly path: string; readonly project: Project }[] {
+    return this.#settled.all(machine, origin).map(({ path, ...project }) => ({ path, project }));
+  }
+
+  /** Has a path overrule its remote no more. */
+  unsettlePath(machine: number, path: string): void {
+    this.#unsettle.run(machine, path);
+  }
+
+  /** Takes an alias away. */
+  removeAlias({ kind, machine, value }: ProjectAlias): void {
+    this.#db
+      .prepare('DELETE FROM project_alias WHERE kind = ? AND machine = ? AND value = ?')
+      .run(kind, machine, value);
+  }
+
+  /** True when a project has, and had, no file of memory. */
+  isEmpty(project: number): boolean {
+    const found = this.#db.prepare(
+      `SELECT 1 FROM tree t WHERE t.project = ? AND (EXISTS (SELECT 1 FROM version v WHERE v.tree = t.id)
+         OR EXISTS (SELECT 1 FROM node n WHERE n.tree = t.id AND n.mount = 0 AND n.parent IS NOT NULL))`,
+    );
+    return found.get(project) === undefined;
+  }
+
+  /** Deletes a project that has no tree any more, with its aliases. */
+  remove(project: number): void {
+    this.#db.prepare('DELETE FROM project WHERE id = ?').run(project);
+    this.#db
+      .prepare(
+        `INSERT INTO meta (key, value) VALUES ('${LAST_GONE}', ?)
+         ON CONFLICT (key) DO UPDATE SET value = max(value, excluded.value)`,
+      )
+      .run(project);
   }
 
   /** All projects by name, with their shared remotes and their paths on the machine given (a row id). */

@@ -38,7 +38,7 @@ export class PurgeRows {
       .prepare<[{ tree: number; path: string }], number | null>(
         `WITH v AS (SELECT * FROM version WHERE tree = @tree AND path = @path),
            s AS (SELECT * FROM served WHERE tree = @tree AND path = @path),
-           i AS (SELECT * FROM import_base WHERE tree = @tree AND path = @path)
+           i AS (SELECT * FROM import_base WHERE tree = @tree AND coalesce(file, path) = @path)
          SELECT content FROM v UNION SELECT base FROM v UNION SELECT written FROM v
            UNION SELECT content FROM s UNION SELECT sent FROM i UNION SELECT stored FROM i`,
       )

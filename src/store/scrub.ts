@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { isSystemError } from '../errors.js';
 import { STORE_FILE } from './location.js';
 import { BACKUP_NAME } from './migrate.js';
+import type { Project } from './projects.js';
 import { markScrubbed } from './purge-rows.js';
 import type { Store } from './store.js';
 
@@ -34,21 +35,35 @@ export function scrub(store: Store): boolean {
  * @returns the names of those that were deleted
  */
 export function dropBackups(store: Store, tree: number, path: string, sha256: readonly Buffer[]): string[] {
+  return dropBackupsThat(store, (backup) => {
+    const content = backup.prepare<[Buffer]>('SELECT 1 FROM content WHERE sha256 = ?');
+    if (sha256.some((digest) => content.get(digest))) return true;
+    return ['version', 'served', 'import_base', 'draft'].some(
+      (table) => backup.prepare(`SELECT 1 FROM ${table} WHERE tree = ? AND path = ?`).get(tree, path) !== undefined,
+    );
+  });
+}
+
+/** The same for backups that have a project in them. */
+export function dropBackupsOf(store: Store, { id, created }: Project): string[] {
+  return dropBackupsThat(
+    store,
+    (backup) => backup.prepare('SELECT 1 FROM project WHERE id = ? AND created = ?').get(id, created) !== undefined,
+  );
+}
+
+function dropBackupsThat(store: Store, hold: (backup: Database.Database) => boolean): string[] {
   const names = readdirSync(store.folder).filter((name) => BACKUP_NAME.test(name));
-  const stale = names.filter((name) => has(join(store.folder, name), tree, path, sha256));
+  const stale = names.filter((name) => holds(join(store.folder, name), hold));
   for (const name of stale) rmSync(join(store.folder, name));
   return stale;
 }
 
-function has(file: string, tree: number, path: string, sha256: readonly Buffer[]): boolean {
+function holds(file: string, hold: (backup: Database.Database) => boolean): boolean {
   let backup: Database.Database | undefined;
   try {
     backup = new Database(file, { readonly: true, fileMustExist: true });
-    const content = backup.prepare<[Buffer]>('SELECT 1 FROM content WHERE sha256 = ?');
-    if (sha256.some((digest) => content.get(digest))) return true;
-    return ['version', 'served', 'import_base', 'draft'].some(
-      (table) => backup?.prepare(`SELECT 1 FROM ${table} WHERE tree = ? AND path = ?`).get(tree, path) !== undefined,
-    );
+    return hold(backup);
   } catch (error) {
     if (error instanceof Database.SqliteError || isSystemError(error)) return true;
     throw error;

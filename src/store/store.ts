@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { describeError, log } from '../log.js';
-import type { Clock } from '../ports/clock.js';
 import {
   type DraftRow,
   type Merge,
@@ -17,14 +16,16 @@ import { type Change, Feed, PURGED } from './feed.js';
 import { Flusher } from './flusher.js';
 import { Ids } from './ids.js';
 import { ImportBases } from './import-bases.js';
+import { ImportDisputes } from './import-disputes.js';
 import { LocalTable } from './local-table.js';
 import { STORE_FILE } from './location.js';
 import { NodeTable } from './node-table.js';
 import { type OpenOptions, openDatabase } from './open-database.js';
 import { ensureMachine, type MachineIdentity, ProjectTable } from './projects.js';
 import { SessionTable } from './session-table.js';
-import { TreeTable } from './tree-table.js';
+import { type TreeRow, TreeTable } from './tree-table.js';
 import { VersionTable } from './version-table.js';
+import { now } from './wall-clock.js';
 
 /** How a store is opened. */
 export interface StoreOptions extends OpenOptions {
@@ -32,21 +33,12 @@ export interface StoreOptions extends OpenOptions {
   readonly owner: string;
   /** Who this machine is; asked once the store's folder has been checked. */
   readonly machine: () => MachineIdentity;
+  /** Used in place of the file: a copy in memory (`copyOfStore`). */
+  readonly database?: Database.Database;
 }
 
-/** µs by which the clock may lag behind what it said before it counts as set back. */
-const CLOCK_SET_BACK = 1_000_000;
 /** Bytes of the write-ahead log that a daemon makes room for. */
 const LOG_RESERVE = 16 * 1024 * 1024;
-
-let last = 0;
-
-/** Wall-clock time, each call later than the one before unless the clock was set back. */
-const now: Clock = () => {
-  const micros = Date.now() * 1000;
-  last = micros > last || last - micros > CLOCK_SET_BACK ? micros : last + 1;
-  return last;
-};
 
 /** One connection to a person's store: the tables, and the one way to change memory. */
 export class Store implements TreeStore {
@@ -60,6 +52,7 @@ export class Store implements TreeStore {
   readonly versions: VersionTable;
   readonly drafts: DraftTable;
   readonly bases: ImportBases;
+  readonly disputes: ImportDisputes;
   readonly feed: Feed;
   /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. Tells whether an open tree did. */
   follow: (changes: Change[] | undefined) => unknown = () => false;
@@ -67,7 +60,8 @@ export class Store implements TreeStore {
   readonly #ids: Ids;
   readonly #local: LocalTable;
   readonly #sessions: SessionTable;
-  readonly #flusher: Flusher;
+  /** Undefined for a store in memory. */
+  readonly #flusher: Flusher | undefined;
   readonly #begin;
   readonly #commit;
   readonly #rollback;
@@ -76,7 +70,7 @@ export class Store implements TreeStore {
   /** @throws {MendError} as `openDatabase` does. */
   constructor(folder: string, options: StoreOptions) {
     this.folder = folder;
-    this.db = openDatabase(folder, options);
+    this.db = options.database ?? openDatabase(folder, options);
     this.#ids = new Ids(this.db);
     this.projects = new ProjectTable(this.db);
     this.trees = new TreeTable(this.db);
@@ -85,6 +79,7 @@ export class Store implements TreeStore {
     this.versions = new VersionTable(this.db);
     this.drafts = new DraftTable(this.db, options.owner);
     this.bases = new ImportBases(this.db);
+    this.disputes = new ImportDisputes(this.db);
     this.#local = new LocalTable(this.db);
     this.#sessions = new SessionTable(this.db);
     this.#begin = this.db.prepare('BEGIN IMMEDIATE');
@@ -92,7 +87,7 @@ export class Store implements TreeStore {
     this.#rollback = this.db.prepare('ROLLBACK');
     this.machine = ensureMachine(this.db, options.machine());
     this.feed = new Feed(this.db);
-    this.#flusher = new Flusher(join(folder, STORE_FILE));
+    this.#flusher = this.db.memory ? undefined : new Flusher(join(folder, STORE_FILE));
   }
 
   get now(): number {
@@ -151,6 +146,12 @@ export class Store implements TreeStore {
     return this.contents.put(bytes);
   }
 
+  /** The tree of a project and harness, made when there is none. */
+  treeOf(project: number, harness: string): TreeRow {
+    const make = (): TreeRow => this.trees.create(project, harness, () => this.newId(), now());
+    return this.trees.find(project, harness) ?? this.write(() => this.trees.find(project, harness) ?? make(), true);
+  }
+
   loadNodes(tree: number, mount: number): NodeRow[] {
     const row = this.trees.get(tree);
     return row ? this.nodes.walk(row.root, mount) : [];
@@ -205,7 +206,7 @@ export class Store implements TreeStore {
   }
 
   addVersion(version: NewVersion): void {
-    this.versions.add(version, this.machine, now());
+    this.versions.add(version, version.machine ?? this.machine, now());
   }
 
   moveHistory(tree: number, from: string, to: string): void {
@@ -267,19 +268,19 @@ export class Store implements TreeStore {
     this.#sessions.forgetServed(now() - age);
   }
 
-  saveServed(session: number, tree: number, path: string, content: number | null, at: number): void {
-    this.#sessions.saveServed(session, tree, path, content, at);
+  saveServed(...served: Parameters<SessionTable['saveServed']>): void {
+    this.#sessions.saveServed(...served);
   }
 
   flushed(): Promise<void> {
     this.#unflushed = false;
-    return this.#flusher.flush();
+    return this.#flusher?.flush() ?? Promise.resolve();
   }
 
   /** Makes room in the write-ahead log, so that flushing it is quick; for a process that stays. */
   reserveLog(): void {
     try {
-      this.write(() => this.#flusher.reserve(LOG_RESERVE), true);
+      this.write(() => this.#flusher?.reserve(LOG_RESERVE), true);
     } catch (error) {
       log('warn', 'no room could be made in the log: flushing it takes longer', { error: describeError(error) });
     }
@@ -291,7 +292,7 @@ export class Store implements TreeStore {
   }
 
   close(): void {
-    this.#flusher.close();
+    this.#flusher?.close();
     this.db.close();
   }
 }

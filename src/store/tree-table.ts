@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { isSystemError, MendError } from '../errors.js';
 
 /** The memory folder of one project and harness. */
 export interface TreeRow {
@@ -68,9 +69,15 @@ export class TreeTable {
     return this.#ofProject.all(project);
   }
 
+  /** @throws {MendError} when there is no such project any more. */
   create(project: number, harness: string, newId: () => number, now: number): TreeRow {
     const row = { id: newId(), project, harness, root: newId() };
-    this.#insert.run(row.id, project, harness, row.root);
+    try {
+      this.#insert.run(row.id, project, harness, row.root);
+    } catch (error) {
+      if (!isSystemError(error, 'SQLITE_CONSTRAINT_FOREIGNKEY')) throw error;
+      throw new MendError('the project was forgotten meanwhile: run the command again to make a new one');
+    }
     this.#insertRoot.run(row.root, row.id, now, now, now);
     return row;
   }

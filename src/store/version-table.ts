@@ -21,7 +21,7 @@ export interface VersionRow {
   readonly written: number | null;
 }
 
-interface VersionColumns extends Omit<NewVersion, 'merge'> {
+interface VersionColumns extends Omit<NewVersion, 'merge' | 'machine'> {
   readonly at: number;
   readonly machine: number;
   readonly base: number | null;

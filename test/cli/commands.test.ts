@@ -50,7 +50,7 @@ function parseTable(text: string): Record<string, string>[] {
 
 test('adopt counts what lies in the folder', async () => {
   expect(await person.done('adopt')).toBe(
-    `Claude Code keeps 1 memory file for this repository in ${person.memory}\n  "mend mount" takes it in and mounts the folder\n`,
+    `Claude Code keeps 1 memory file for this repository in ${person.memory}\n  "mend memory import" brings it into the store; "mend mount" does so, too, and mounts the folder\n`,
   );
   expect(await person.json('adopt')).toEqual([{ harness: 'claude', folder: person.memory, files: 1, live: false }]);
 });
@@ -76,6 +76,7 @@ describe('with files of several kinds', () => {
     const text = await person.done('memory');
     expect(await person.done('memory', 'list')).toBe(text);
     const [head, ...lines] = text.trimEnd().split('\n');
+    expect(lines.splice(3)).toEqual(['', '3 files, 17 bytes of 32 MB']);
     expect(head).toBe('harness  file                       bytes  modified          versions');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toMatch(/^claude {3}before\.md {21}12 {2}\d{4}-\d\d-\d\d \d\d:\d\d {9}1$/);

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inject } from 'vitest';
 import { claude } from '../../src/harness/claude.js';
@@ -36,13 +45,12 @@ export class Exchange {
     this.store.write(() => this.memory.remove(file, 0));
   }
 
-  /** Takes the folder in; outcomes by path, and what was skipped. */
-  takeIn(limits?: Limits): Record<string, string> {
-    const { files, skipped } = takeIn(this.store, this.tree, this.folder, (path) => claude.isLocal(path), limits);
-    return Object.fromEntries([
-      ...files.map(({ path, outcome }) => [path, outcome]),
-      ...skipped.map(({ path, reason }) => [path, `skipped: ${reason}`]),
-    ]);
+  /** Takes the folder in; outcomes by path, with the reason of those that were skipped. */
+  async takeIn(limits?: Limits): Promise<Record<string, string>> {
+    const files = await takeIn(this.store, this.tree, this.folder, claude, limits);
+    return Object.fromEntries(
+      files.map(({ path, outcome, reason }) => [path, outcome === 'skipped' ? `skipped: ${reason}` : outcome]),
+    );
   }
 
   writeBack(): ReturnType<typeof writeBack> {
@@ -51,8 +59,17 @@ export class Exchange {
 
   /** Content of the head of a path. */
   head(path: string): string | undefined {
+    return this.headBytes(path)?.toString();
+  }
+
+  headBytes(path: string): Buffer | undefined {
     const file = this.memory.find(path);
-    return file && this.store.content(file.content).toString();
+    return file && this.store.content(file.content);
+  }
+
+  /** Takes a file away from the folder, if it is there. */
+  removeBelow(path: string): void {
+    rmSync(join(this.folder, path), { force: true });
   }
 
   /** Kind and content of each version of a path, newest first. */

@@ -29,7 +29,7 @@ const path = (name: string): string => join(x.folder, name);
 const nothing = { written: 0, removed: 0, skipped: [] };
 
 describe('writing', () => {
-  it('writes heads with their times, in folders for the owner alone', () => {
+  it('writes heads with their times, in folders for the owner alone', async () => {
     x.save('a.md', 'one');
     x.save('d/e/b.md', 'two');
     expect(x.writeBack()).toEqual({ written: 2, removed: 0, skipped: [] });
@@ -41,25 +41,25 @@ describe('writing', () => {
     expect(x.writeBack()).toEqual(nothing);
   });
 
-  it('keeps the mode that a file has', () => {
+  it('keeps the mode that a file has', async () => {
     x.lay('a.md', 'one');
     chmodSync(path('a.md'), 0o640);
-    x.takeIn();
+    await x.takeIn();
     x.save('a.md', 'two');
     expect(x.writeBack().written).toBe(1);
     expect(x.below('a.md')).toBe('two');
     expect(x.mode('a.md')).toBe(0o640);
   });
 
-  it('does not touch what is there already', () => {
+  it('does not touch what is there already', async () => {
     x.lay('a.md', 'one', { age: 5000 });
-    x.takeIn();
+    await x.takeIn();
     const before = statSync(path('a.md'));
     expect(x.writeBack()).toEqual(nothing);
     expect(statSync(path('a.md'))).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
   });
 
-  it('makes the folder anew when it is gone', () => {
+  it('makes the folder anew when it is gone', async () => {
     x.save('a.md', 'one');
     x.folder = path('gone/memory');
     expect(x.writeBack().written).toBe(1);
@@ -68,7 +68,7 @@ describe('writing', () => {
 
   it('replaces a file as a whole: who has it open keeps the old one, and no name is ever half written', async () => {
     x.lay('a.md', 'old');
-    x.takeIn();
+    await x.takeIn();
     x.save('a.md', 'new'.repeat(50_000));
     const events: string[] = [];
     const watcher = watch(x.folder, (event, name) => events.push(`${event} ${name}`));
@@ -99,41 +99,41 @@ describe('writing', () => {
     expect(x.names()).toEqual([names[1]?.slice(0, 1), names[1], names[0]]);
   });
 
-  it('leaves local files of the folder alone', () => {
+  it('leaves local files of the folder alone', async () => {
     x.lay('.a.md.swp', 'swap');
     x.lay('note.md~', 'backup');
-    x.takeIn();
+    await x.takeIn();
     x.save('a.md', 'one');
     x.writeBack();
     expect(x.names()).toEqual(['.a.md.swp', 'a.md', 'note.md~']);
   });
 
-  it('is settled: the next time nothing is taken in', () => {
+  it('is settled: the next time nothing is taken in', async () => {
     x.save('a.md', 'one');
     x.writeBack();
-    expect(x.takeIn()).toEqual({ 'a.md': 'same' });
+    expect(await x.takeIn()).toEqual({ 'a.md': 'same' });
     x.lay('a.md', 'changed without mend', { age: 86_400 });
-    expect(x.takeIn()).toEqual({ 'a.md': 'updated' });
+    expect(await x.takeIn()).toEqual({ 'a.md': 'updated' });
   });
 });
 
 describe('removing', () => {
-  it('removes what was removed from memory', () => {
+  it('removes what was removed from memory', async () => {
     x.lay('a.md', 'one');
     x.lay('d/b.md', 'two');
-    x.takeIn();
+    await x.takeIn();
     x.remove('a.md');
     x.remove('d/b.md');
     expect(x.writeBack()).toEqual({ written: 0, removed: 2, skipped: [] });
     expect(x.names()).toEqual(['d']);
-    expect(x.takeIn()).toEqual({});
+    expect(await x.takeIn()).toEqual({});
     expect(x.writeBack()).toEqual(nothing);
   });
 
-  it('removes what was purged, and replaces what a purged version left', () => {
+  it('removes what was purged, and replaces what a purged version left', async () => {
     x.lay('a.md', 'one');
     x.lay('b.md', 'one of b');
-    x.takeIn();
+    await x.takeIn();
     x.save('b.md', 'two of b');
     purge(x.store, { tree: x.tree, path: 'a.md' }, () => false);
     purge(x.store, { tree: x.tree, path: 'b.md', version: 1 }, () => false);
@@ -142,36 +142,36 @@ describe('removing', () => {
     expect(x.below('b.md')).toBe('two of b');
   });
 
-  it('keeps what was purged and changed meanwhile', () => {
+  it('keeps what was purged and changed meanwhile', async () => {
     x.lay('a.md', 'one');
-    x.takeIn();
+    await x.takeIn();
     purge(x.store, { tree: x.tree, path: 'a.md' }, () => false);
     x.lay('a.md', 'two');
     expect(x.writeBack()).toEqual({ written: 0, removed: 0, skipped: [] });
     expect(x.below('a.md')).toBe('two');
   });
 
-  it('keeps what something else changed meanwhile, which the next time is added again', () => {
+  it('keeps what something else changed meanwhile, which the next time is added again', async () => {
     x.lay('a.md', 'one');
-    x.takeIn();
+    await x.takeIn();
     x.remove('a.md');
     x.lay('a.md', 'two');
     expect(x.writeBack()).toEqual(nothing);
     expect(x.below('a.md')).toBe('two');
-    expect(x.takeIn()).toEqual({ 'a.md': 'added' });
+    expect(await x.takeIn()).toEqual({ 'a.md': 'added' });
   });
 
-  it('keeps what was never exchanged', () => {
+  it('keeps what was never exchanged', async () => {
     x.lay('large.md', Buffer.alloc(2_000_000));
-    x.takeIn();
+    await x.takeIn();
     expect(x.writeBack()).toEqual(nothing);
     expect(x.names()).toEqual(['large.md']);
   });
 
-  it('has nothing to do where the file or its folder is gone', () => {
+  it('has nothing to do where the file or its folder is gone', async () => {
     x.lay('d/a.md', 'one');
     x.lay('b.md', 'two');
-    x.takeIn();
+    await x.takeIn();
     for (const name of ['d/a.md', 'b.md']) x.remove(name);
     rmSync(path('d'), { recursive: true });
     rmSync(path('b.md'));
@@ -183,28 +183,41 @@ describe('removing', () => {
 describe('what something else did below meanwhile is not written over', () => {
   const changed = 'was changed on this machine meanwhile; the next mount takes it in';
 
-  it('a change', () => {
+  it('a change', async () => {
     x.lay('a.md', 'one', { age: 5000 });
-    x.takeIn();
+    await x.takeIn();
     x.save('a.md', 'in memory');
     x.lay('a.md', 'below', { age: 86_400 });
     expect(x.writeBack()).toEqual({ written: 0, removed: 0, skipped: [{ path: 'a.md', reason: changed }] });
     expect(x.below('a.md')).toBe('below');
-    expect(x.takeIn()).toEqual({ 'a.md': 'conflict' });
-    expect(x.history('a.md')[0]).toBe('conflict: below');
+    expect(await x.takeIn()).toEqual({ 'a.md': 'merged' });
     expect(x.writeBack().written).toBe(1);
-    expect(x.below('a.md')).toBe('in memory');
+    expect(x.below('a.md')).toBe('in memory\nbelow');
   });
 
-  it('a file that could not be taken in', () => {
+  it('a change that could not be merged is replaced: the store has it as a version', async () => {
+    x.lay('a.md', 'one');
+    await x.takeIn();
+    x.save('a.md', 'in memory\0');
+    x.lay('a.md', 'below\0');
+    expect(await x.takeIn()).toEqual({ 'a.md': 'conflict' });
+    expect(x.history('a.md')).toContain('conflict: below\0');
+    expect(x.writeBack()).toEqual({ written: 1, removed: 0, skipped: [] });
+    expect(x.below('a.md')).toBe('in memory\0');
+    expect(await x.takeIn()).toEqual({ 'a.md': 'same' });
+    x.lay('a.md', 'below again\0');
+    expect(await x.takeIn()).toEqual({ 'a.md': 'updated' });
+  });
+
+  it('a file that could not be taken in', async () => {
     x.lay('MEMORY.md', Buffer.alloc(1_100_000, 'x'));
-    expect(x.takeIn()).toEqual({ 'MEMORY.md': 'skipped: is larger than 1048576 bytes' });
+    expect(await x.takeIn()).toEqual({ 'MEMORY.md': 'skipped: is larger than 1048576 bytes' });
     x.save('MEMORY.md', 'a new one');
     expect(x.writeBack().skipped).toEqual([{ path: 'MEMORY.md', reason: changed }]);
     expect(statSync(path('MEMORY.md')).size).toBe(1_100_000);
   });
 
-  it('a link or a folder in place of a file', () => {
+  it('a link or a folder in place of a file', async () => {
     const target = join(new Exchange().folder, 'target.md');
     writeFileSync(target, 'elsewhere');
     symlinkSync(target, path('a.md'));
@@ -223,16 +236,16 @@ describe('what something else did below meanwhile is not written over', () => {
 describe('a sub-folder that became a link is not followed', () => {
   let outside: string;
 
-  beforeEach(() => {
+  beforeEach(async () => {
     x.lay('sub/a.md', 'one');
     x.lay('sub/deep/b.md', 'two');
-    x.takeIn();
+    await x.takeIn();
     outside = join(new Exchange().folder, 'moved');
     renameSync(path('sub'), outside);
     symlinkSync(outside, path('sub'));
   });
 
-  it('to write', () => {
+  it('to write', async () => {
     x.save('sub/a.md', 'changed');
     x.save('sub/new/c.md', 'new');
     const reason = 'lies in a folder that is a link or a file on this machine';
@@ -244,7 +257,7 @@ describe('a sub-folder that became a link is not followed', () => {
     expect(existsSync(join(outside, 'new'))).toBe(false);
   });
 
-  it('to remove', () => {
+  it('to remove', async () => {
     x.remove('sub/a.md');
     x.remove('sub/deep/b.md');
     expect(x.writeBack().removed).toBe(0);
@@ -253,7 +266,7 @@ describe('a sub-folder that became a link is not followed', () => {
   });
 });
 
-test('a folder that is itself a link is not followed', () => {
+test('a folder that is itself a link is not followed', async () => {
   const real = x.folder;
   x.folder = join(new Exchange().folder, 'link');
   symlinkSync(real, x.folder);
@@ -262,7 +275,7 @@ test('a folder that is itself a link is not followed', () => {
   expect(readdirSync(real)).toEqual([]);
 });
 
-test('a folder above that is a link is the way to it, and is fine', () => {
+test('a folder above that is a link is the way to it, and is fine', async () => {
   const above = new Exchange().folder;
   symlinkSync(x.folder, join(above, 'home'));
   mkdirSync(path('memory'));
@@ -272,7 +285,7 @@ test('a folder above that is a link is the way to it, and is fine', () => {
   expect(x.below('d/a.md')).toBe('one');
 });
 
-test('a whole turn loses nothing: out, changed on both sides, and in again', () => {
+test('a whole turn loses nothing: out, changed on both sides, and in again', async () => {
   for (const name of ['both.md', 'folder.md', 'memory.md', 'removed.md']) x.save(name, 'start');
   x.writeBack();
   x.lay('both.md', 'folder', { age: -60 });
@@ -281,18 +294,18 @@ test('a whole turn loses nothing: out, changed on both sides, and in again', () 
   x.save('both.md', 'memory');
   x.save('memory.md', 'memory');
   x.remove('removed.md');
-  expect(x.takeIn()).toEqual({
+  expect(await x.takeIn()).toEqual({
     ...{
-      'both.md': 'conflict',
+      'both.md': 'merged',
       'folder.md': 'updated',
       'memory.md': 'kept',
       'new.md': 'added',
       'removed.md': 'not added',
     },
   });
-  expect(x.writeBack()).toEqual({ written: 1, removed: 1, skipped: [] });
+  expect(x.writeBack()).toEqual({ written: 2, removed: 1, skipped: [] });
   expect(x.names().map((name) => `${name} ${x.below(name)}`)).toEqual([
-    ...['both.md folder', 'folder.md folder', 'memory.md memory', 'new.md folder'],
+    ...['both.md memory\nfolder', 'folder.md folder', 'memory.md memory', 'new.md folder'],
   ]);
-  expect(x.history('both.md')).toContain('conflict: memory');
+  expect(x.history('both.md').slice(0, 2)).toEqual(['merged: memory\nfolder', 'saved: memory']);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hasKeyTwice } from '../../src/merge/json-keys.js';
 import { longEnough } from '../../src/merge/likeness.js';
-import { refusalSentence } from '../../src/merge/merge-result.js';
+import { refusalPhrase } from '../../src/merge/merge-result.js';
 import { mergedText, mergeTexts } from './support.js';
 
 /** A text of so many lines that no other word's text has. */
@@ -79,9 +79,9 @@ describe('files with a format', () => {
   });
 });
 
-test('each reason has a sentence for people', () => {
+test('each reason has a phrase for people', () => {
   const reasons = ['not text', 'frontmatter', 'too different', 'does not parse', 'too large to check'] as const;
-  const sentences = reasons.map(refusalSentence);
-  expect(new Set(sentences).size).toBe(reasons.length);
-  for (const sentence of sentences) expect(sentence).toMatch(/^[A-Z][^.]*\.$/);
+  const phrases = reasons.map(refusalPhrase);
+  expect(new Set(phrases).size).toBe(reasons.length);
+  for (const phrase of phrases) expect(phrase).toMatch(/^[a-z][^.]*[^.]$/);
 });

@@ -21,7 +21,7 @@ const wrong: Record<string, Merger['reconcile']> = {
   'knows no base': (meeting) => reconcile({ ...meeting, bases: [Buffer.alloc(0)] }),
   'keeps the head': ({ head }) => ({
     base: 0,
-    result: { kind: 'merged', bytes: head, clean: true, lost: { store: 0, other: 0 } },
+    result: { kind: 'merged', bytes: head, clean: true, lost: { store: 0, other: 0 }, gone: 0 },
   }),
 };
 

@@ -71,12 +71,9 @@ describe('unmounting', () => {
         'f 1048577 large.md\nf 19 raced.md\nl 13 link.md\np 0 fifo.md\nwritten underneath\n',
       );
       for (const name of ['large.md', 'link.md', 'fifo.md', 'raced.md']) expect(await stage.show(name)).toBe('head\n');
-      // The next mount settles what can be settled, and keeps both.
+      // The next mount merges what can be merged.
       await stage.mend(['mount'], { status: 3 });
-      expect([await stage.show('raced.md'), ...(await stage.contents('raced.md', 'conflict'))].sort()).toEqual([
-        'head\n',
-        'written underneath\n',
-      ]);
+      expect(await stage.show('raced.md')).toBe('head\nwritten underneath\n');
     }),
     70_000,
   );
@@ -143,26 +140,26 @@ describe('the next mount', () => {
   );
 
   test(
-    'when both changed: the newer content is the head, the other a version, and the status is 3',
+    'merges what changed on both sides; what cannot be merged is kept as a version, and the status is 3',
     staged(60, async (stage) => {
       const home = await secondHome(stage);
       const folder = await stage.mount();
       const other = await stage.mount({ home });
-      await stage.sh('cd "$1"; echo base >folder-newer.md; echo base >store-newer.md; echo base >removed.md', folder);
+      await stage.sh(`cd "$1"; echo base >both.md; printf 'base\\0' >odd.bin; echo base >removed.md`, folder);
       await stage.mend(['unmount', folder]);
       expect(leftoverMounts(stage.user.home)).toEqual([other]);
-      const script = `cd "$1"; echo folder >store-newer.md; touch -d '1 hour ago' store-newer.md; echo folder >removed.md
-        cd "$2"; echo store >folder-newer.md; echo store >store-newer.md; rm removed.md
-        cd "$1"; echo folder >folder-newer.md; touch -d '1 minute' folder-newer.md`;
+      const script = `cd "$1"; (echo folder; echo base) >both.md; printf 'folder\\0' >odd.bin; echo folder >removed.md
+        cd "$2"; echo store >>both.md; printf 'store\\0' >odd.bin; rm removed.md`;
       await stage.sh(script, folder, other);
-      const { stderr } = await stage.mend(['mount'], { status: 3 });
-      expect(stderr).toContain('2 files changed in the folder and in the store');
-      const heads = 'folder-newer.md: folder\n600 ./removed.md: folder\n600 ./store-newer.md: store\n';
-      for (const mount of [folder, other]) expect(await contentsOf(stage, mount)).toBe(`600 ./${heads}`);
-      expect(await stage.contents('folder-newer.md', 'conflict')).toEqual(['store\n']);
-      expect(await stage.contents('store-newer.md', 'conflict')).toEqual(['folder\n']);
+      const { stdout, stderr } = await stage.mend(['mount'], { status: 3 });
+      expect(stdout).toContain('took in 2 files that lay there');
+      expect(stderr).toContain('1 file in the folder could not be merged with what the store has');
+      const text = `cat both.md removed.md; tr '\\0' . <odd.bin`;
+      const expected = 'folder\nbase\nstore\nfolder\nstore.';
+      for (const mount of [folder, other]) expect(await stage.sh(`cd "$1"; ${text}`, mount)).toBe(expected);
+      expect(await stage.contents('odd.bin', 'conflict')).toEqual(['folder\0']);
       await stage.mend(['unmount', '--all']);
-      for (const place of [folder, other]) expect(await contentsOf(stage, place)).toContain(heads);
+      for (const place of [folder, other]) expect(await stage.sh(`cd "$1"; ${text}`, place)).toBe(expected);
       // Settled once, it is not named again.
       await stage.mount();
     }),

@@ -30,6 +30,10 @@ const EVERYWHERE: readonly (readonly [url: string, value: string])[] = [
   ['https://github.com/owner/app/.git', APP],
   ['  https://github.com/owner/app\n', APP],
   ['https://github.com/%6Fwner/app', APP],
+  ['ssh://git:secret@GITHUB.com:22//owner/app.git/', APP],
+  ['https://secret@github.com/owner/app.git/.', APP],
+  ['git+https://github.com/owner/app', APP],
+  ['git@altssh.gitlab.com:me/app', 'gitlab.com/me/app'],
   // what differs stays different
   ['https://github.com/Owner/App', 'github.com/Owner/App'],
   ['https://github.com/owner/app.git.git', 'github.com/owner/app.git'],
@@ -39,6 +43,9 @@ const EVERYWHERE: readonly (readonly [url: string, value: string])[] = [
   ['https://host.example:8443/a/b', 'host.example:8443/a/b'],
   ['https://host.example:02222/a/b', 'host.example:2222/a/b'],
   ['ssh://host.example:80/a/b', 'host.example:80/a/b'],
+  ['git@host.example:2222/a/b', 'host.example/2222/a/b'], // the scp form knows no port
+  ['https://github.com/owner/app.GIT', 'github.com/owner/app.GIT'],
+  ['git@github.com:~owner/app', 'github.com/~owner/app'],
   // hosts
   ['me@work:a/b', 'work/a/b'],
   ['work:b', 'work/b'],
@@ -56,6 +63,8 @@ const EVERYWHERE: readonly (readonly [url: string, value: string])[] = [
   ['ssh://host/srv/git/my%20app.git', 'host/srv/git/my app'],
   ['https://host/a%2Fb/c', 'host/a%2Fb/c'],
   ['https://host/100%/c', 'host/100%/c'],
+  ['https://host/a/b%2egit', 'host/a/b'],
+  ['https://host/a/%C3%A9', 'host/a/\u00e9'],
   ['https://dev.azure.com/org/project/_git/app', 'dev.azure.com/org/project/_git/app'],
   ['ssh://host/a?b#c', 'host/a?b#c'],
 ];
@@ -90,6 +99,10 @@ const NOTHING = [
   'ssh://[fe80::1%25eth0]/a/b',
   'https://host/a/b?token=x',
   'https://host/a/b#x',
+  'https://host/a/%2e%2e/b',
+  'https://[2001:db8::1]:/x/../y',
+  'https://user@/a/b',
+  'javascript://host/a',
   'https://host/a\u0000b',
   'https://host/a%00b',
   'https://host/a\nb/c',
@@ -107,6 +120,11 @@ const LOCAL: readonly (readonly [url: string, path: string])[] = [
   ['/a@b:c/d', '/a@b:c/d'],
   ['file:///srv/git/my%20app.git', '/srv/git/my app.git'],
   ['file://localhost/srv/app', '/srv/app'],
+  ['FILE:///srv/app', '/srv/app'],
+  ['file:////srv/app', '//srv/app'],
+  ['~/app', '~/app'],
+  [' app ', ' app '],
+  ['/srv/a?b#c', '/srv/a?b#c'],
 ];
 
 describe('normalizeRemoteUrl', () => {

@@ -108,6 +108,16 @@ describe('other layouts', () => {
     expect(await discover(app)).toMatchObject({ root: app, origin: ORIGIN });
   });
 
+  it('a work tree of a submodule is the submodule, wherever it lies', async () => {
+    repositoryAt(at('library'));
+    const app = repositoryAt(at('app'), URL);
+    run(app, 'submodule', '--quiet', 'add', at('library'), 'lib');
+    run(at('app/lib'), 'worktree', 'add', '-q', at('tree'));
+    const tree = await discover(at('tree'));
+    expect(tree.origin).toEqual({ scope: 'machine', value: at('library') });
+    expect(tree.root).not.toBe(app);
+  });
+
   it('a separate .git folder stands for its work tree', async () => {
     const root = at('app');
     mkdirSync(root);
@@ -152,6 +162,34 @@ describe('origin', () => {
       scope: 'everywhere',
       value: 'example.org/a/b',
     });
+  });
+
+  it('expands the longest of several abbreviations, and not one for pushes', async () => {
+    const config = at('gitconfig');
+    const abbreviation = (base: string, key: string, short: string) => `[url "${base}"]\n\t${key} = ${short}\n`;
+    writeFileSync(
+      config,
+      abbreviation('https://example.org/', 'insteadOf', 'work:') +
+        abbreviation('https://github.com/owner/', 'insteadOf', 'work:mine/') +
+        abbreviation('https://example.org/push/', 'pushInsteadOf', 'work:'),
+    );
+    const env = { ...gitEnv, GIT_CONFIG_GLOBAL: config };
+    expect(await originOf(repositoryAt(at('app'), 'work:mine/app.git'), env)).toEqual(ORIGIN);
+    const other = await originOf(repositoryAt(at('b'), 'work:team/app'), env);
+    expect(other).toEqual({ scope: 'everywhere', value: 'example.org/team/app' });
+    expect(await originOf(at('b'))).toEqual({ scope: 'everywhere', value: 'work/team/app' });
+  });
+
+  it('is none once it is removed or has another name, and read anew each time', async () => {
+    const root = repositoryAt(at('app'), URL);
+    run(root, 'remote', 'rename', 'origin', 'upstream');
+    expect(await originOf(root)).toBeNull();
+    run(root, 'remote', 'rename', 'upstream', 'origin');
+    expect(await originOf(root)).toEqual(ORIGIN);
+    run(root, 'config', 'remote.origin.url', '');
+    expect(await originOf(root)).toBeNull();
+    run(root, 'remote', 'remove', 'origin');
+    expect(await originOf(root)).toBeNull();
   });
 
   it('that is a folder is that repository, on this machine only', async () => {
@@ -238,7 +276,7 @@ describe('refuses in one sentence', () => {
     chownSync(root, 65534, 65534);
     chownSync(at('app/.git'), 65534, 65534);
     const message = await refused(root);
-    expect(message).toContain(`git config --global --add safe.directory "${root}"`);
+    expect(message).toMatch(new RegExp(`run: git config --global --add safe\\.directory ${root}$`));
     expect(message).toMatch(/belongs to another user/);
   });
 

@@ -1,13 +1,13 @@
-import { readFileSync, renameSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { discoverRepository } from '../../src/project/repository.js';
 import { projectByName, resolveProject } from '../../src/project/resolve.js';
+import { migrate } from '../../src/store/migrate.js';
 import { ensureMachine, type Project, ProjectTable } from '../../src/store/projects.js';
 import { gitEnv, repositoryAt, run, scratch } from './git-folder.js';
 
-const SCHEMA = readFileSync(new URL('../../src/store/schema/001-projects.sql', import.meta.url), 'utf8');
 const APP = 'git@github.com:owner/app.git';
 
 let db: Database.Database;
@@ -18,7 +18,7 @@ let base: string;
 beforeEach(() => {
   db = new Database(':memory:');
   db.pragma('foreign_keys = ON');
-  db.exec(SCHEMA);
+  migrate(db, ':memory:');
   table = new ProjectTable(db);
   here = ensureMachine(db, { machineId: 'a'.repeat(32), name: 'here' });
   base = scratch();
@@ -104,7 +104,7 @@ describe('the same project', () => {
   it('is one when another connection makes it between the look and the lock', async () => {
     const file = at('store.db');
     const [first, second] = [new Database(file), new Database(file)] as const;
-    first.exec(SCHEMA);
+    migrate(first, file);
     const repository = await discoverRepository(repositoryAt(at('app'), APP), gitEnv);
     const context = { machine: 1, now: 1 };
     const made: Project[] = [];
@@ -153,8 +153,11 @@ describe('different projects', () => {
     run(at('one'), 'remote', 'set-url', 'origin', 'https://github.com/me/two');
     const message = await refusal(at('one'));
     for (const part of [at('one'), 'github.com/me/two', '"one"', '"two"']) expect(message).toContain(part);
-    expect(message).toContain('"mend project link two" or "mend project link one"');
-    expect(message).toContain('"mend project new"');
+    expect(message).toBe(
+      `the remote github.com/me/two belongs to project "two" but the path ${at('one')} belongs to project "one": ` +
+        `run "mend project link two ${at('one')}" or "mend project link one ${at('one')}" for the project that this ` +
+        `checkout belongs to, or "mend project new ${at('one')}" if it is a new one`,
+    );
     run(at('one'), 'remote', 'set-url', 'origin', 'https://github.com/me/one');
     expect((await resolve(at('one'))).name).toBe('one');
   });
@@ -164,8 +167,8 @@ describe('different projects', () => {
     renameSync(at('my app'), at('away'));
     const message = await refusal(repositoryAt(at('my app'), 'git@github.com:owner/new.git'));
     expect(message).toContain('github.com/owner/new belongs to no project yet');
-    expect(message).toContain('"mend project link app"');
-    expect(message).toContain('"mend project new"');
+    expect(message).toContain(`"mend project link app '${at('my app')}'" if this checkout is that project`);
+    expect(message).toContain(`"mend project new '${at('my app')}'" if it is a new one`);
   });
 });
 
@@ -191,6 +194,14 @@ describe('the tables', () => {
     table.addAlias(one.id, alias);
     expect(() => table.addAlias(two.id, alias)).toThrow(/UNIQUE/);
     expect(table.aliases(two.id)).toEqual([]);
+  });
+
+  it('never use the id of a project again', () => {
+    const [one, two] = [table.create(['one'], 1), table.create(['two'], 1)];
+    table.remove(two.id);
+    expect(table.create(['three'], 1).id).toBe(two.id + 1);
+    table.remove(one.id);
+    expect(table.create(['four'], 1).id).toBe(two.id + 2);
   });
 
   it('undo a transaction that fails', () => {

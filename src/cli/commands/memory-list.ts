@@ -1,16 +1,21 @@
 import type { Command } from 'commander';
+import { readSettings } from '../../daemon/settings.js';
+import { MendError } from '../../errors.js';
+import { secretsOfHeads } from '../../import/secret-heads.js';
+import { SecretScanner } from '../../import/secrets.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
 import { displayName, knownProject, withStore } from '../context.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
-import { counted, isoTime, localTime, printJson, printLine, printTable, quoted } from '../output.js';
+import { notesOf, notesText, type Secrets } from '../memory-notes.js';
+import { complain, counted, isoTime, localTime, printJson, printLine, printTable, quoted, sized } from '../output.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
 export function addMemoryList(command: Command, memory: Command, run: RunMemory): void {
   command
-    .description('list the files')
+    .description('list the files, with what is to be settled')
     .option('--json', 'print one JSON document')
     .allowExcessArguments()
     .action((options: MemoryOptions) => {
@@ -20,45 +25,72 @@ export function addMemoryList(command: Command, memory: Command, run: RunMemory)
 }
 
 async function list(options: MemoryOptions): Promise<ExitStatus> {
+  const { limits } = readSettings(process.env);
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
-    const rows = store.trees.ofProject(project.id).flatMap((tree) => listTree(store, tree));
+    const trees = await listTrees(store, store.trees.ofProject(project.id));
+    const rows = trees.flatMap((tree) => tree.rows);
     if (options.json) {
-      printJson(rows.map(({ micros: _, ...row }) => row));
+      printJson(rows.map(({ micros: _, ...row }) => ({ ...row, notes: row.notes.map(({ text }) => text) })));
       return ExitStatus.done;
     }
-    if (rows.length === 0) printLine(`project "${project.name}" has no memory yet`);
-    else {
-      const cells = rows.map((row) => [
-        row.harness,
-        quoted(displayName(row.harness, row.file)),
-        String(row.bytes),
-        localTime(row.micros),
-        String(row.versions),
-        row.notes.join(', '),
-      ]);
-      printTable(['harness', 'file', 'bytes', 'modified', 'versions', ''], cells, [2, 4]);
+    if (rows.length === 0) {
+      printLine(`project "${project.name}" has no memory yet`);
+      return ExitStatus.done;
     }
+    const cells = rows.map((row) => [
+      row.harness,
+      quoted(displayName(row.harness, row.file)),
+      String(row.bytes),
+      localTime(row.micros),
+      String(row.versions),
+      notesText(row.notes),
+    ]);
+    printTable(['harness', 'file', 'bytes', 'modified', 'versions', ''], cells, [2, 4]);
+    const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
+    printLine(`\n${counted(rows.length, 'file')}, ${sized(bytes)} of ${sized(limits.bytes)}`);
+    for (const sentence of trees.flatMap((tree) => tree.advice)) complain(sentence);
     return ExitStatus.done;
   });
 }
 
-function listTree(store: Store, tree: TreeRow) {
+async function listTrees(store: Store, trees: readonly TreeRow[]) {
+  const scanner = new SecretScanner();
+  try {
+    const listed = [];
+    for (const tree of trees) {
+      const { secrets, advice } = await findSecrets(store, tree, scanner);
+      const list = store.db.transaction(() => listTree(store, tree, secrets))();
+      listed.push({ ...list, advice: [...list.advice, ...advice] });
+    }
+    return listed;
+  } finally {
+    await scanner.close();
+  }
+}
+
+/** A scanner that does not start is no reason to list nothing. */
+async function findSecrets(store: Store, tree: TreeRow, scanner: SecretScanner) {
+  try {
+    return { secrets: await secretsOfHeads(store, tree, scanner), advice: [] };
+  } catch (error) {
+    if (!(error instanceof MendError)) throw error;
+    return { secrets: new Map() as Secrets, advice: [error.message] };
+  }
+}
+
+function listTree(store: Store, tree: TreeRow, secrets: Secrets) {
   const counts = store.versions.counts(tree.id);
-  return new MemoryFiles(store, tree).list().map(({ path, row }) => {
-    const { versions = 0, conflicts = 0, interrupted = 0 } = counts.get(path) ?? {};
-    const notes = [
-      ...(conflicts > 0 ? [counted(conflicts, 'conflict')] : []),
-      ...(interrupted > 0 ? [counted(interrupted, 'interrupted save')] : []),
-    ];
-    return {
-      harness: tree.harness,
-      file: path,
-      bytes: row.size,
-      modified: isoTime(row.mtime),
-      micros: row.mtime,
-      versions,
-      notes,
-    };
-  });
+  const files = new MemoryFiles(store, tree).list();
+  const { notes, advice } = notesOf(store, tree, files, secrets);
+  const rows = files.map(({ path, row }) => ({
+    harness: tree.harness,
+    file: path,
+    bytes: row.size,
+    modified: isoTime(row.mtime),
+    micros: row.mtime,
+    versions: counts.get(path)?.versions ?? 0,
+    notes: notes.get(path) ?? [],
+  }));
+  return { rows, advice };
 }

@@ -1,12 +1,11 @@
-import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
-import { MendError, usageError } from '../../errors.js';
+import { MendError } from '../../errors.js';
 import { type PurgeRefusal, type PurgeTarget, purge, purgeRefusal } from '../../store/purge.js';
 import { needsScrub } from '../../store/purge-rows.js';
-import { dropBackups, scrub } from '../../store/scrub.js';
-import type { Store } from '../../store/store.js';
+import { dropBackups } from '../../store/scrub.js';
+import { confirmName } from '../confirm-name.js';
 import {
   displayName,
   knownProject,
@@ -20,6 +19,7 @@ import { ExitStatus } from '../exit-status.js';
 import { parseVersion } from '../named-file.js';
 import { complain, counted, printLine, quoted } from '../output.js';
 import { describeKeeper, settlePlainFiles } from '../purge-report.js';
+import { wipe, wipeAgain } from '../wipe.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
 interface PurgeOptions extends MemoryOptions {
@@ -79,47 +79,11 @@ async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitSt
   });
 }
 
-/** Has no trace left in the store's files; false, and says so, when somebody keeps the store busy. */
-function wipe(store: Store, owners: readonly string[]): boolean {
-  const complete = scrub(store);
-  // A daemon that goes on serving flushes the log faster within room that is there already.
-  if (owners.length > 0) store.reserveLog();
-  if (!complete)
-    complain(
-      'the store is in use or its disk is full, and its files still have traces of what was purged: run the command again when that is over',
-    );
-  return complete;
-}
-
-/** Completes a purge that could not wipe its traces. */
-function wipeAgain(store: Store, owners: readonly string[]): ExitStatus {
-  if (!wipe(store, owners)) return ExitStatus.unsettled;
-  printLine('wiped the traces of what was purged before');
-  return ExitStatus.done;
-}
-
 /** @throws {MendError} unless the name of the file was given, or is typed now. */
-async function confirm(shown: string, version: number | undefined, given: string | undefined): Promise<void> {
-  if (given !== undefined) {
-    if (given === shown || given === quoted(shown)) return;
-    throw usageError(`--confirm says another name: nothing was purged; give it as ${quoted(shown)}`);
-  }
-  if (!process.stdin.isTTY || !process.stderr.isTTY)
-    throw usageError(`purging cannot be undone: add --confirm with the name ${quoted(shown)}`);
-  const what =
-    version === undefined ? `${quoted(shown)} and its whole history` : `version ${version} of ${quoted(shown)}`;
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    const question = `This destroys ${what} for good. Type the file's name to go on: `;
-    const typed = await Promise.race([
-      terminal.question(question),
-      new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined))),
-    ]);
-    if (typed !== shown && typed !== quoted(shown))
-      throw new MendError('that is not the name of the file: nothing was purged');
-  } finally {
-    terminal.close();
-  }
+function confirm(shown: string, version: number | undefined, given: string | undefined): Promise<void> {
+  const whole = version === undefined ? `${quoted(shown)} and its whole history` : undefined;
+  const what = whole ?? `version ${version} of ${quoted(shown)}`;
+  return confirmName({ name: shown, noun: 'file', what, deed: 'purged', doing: 'purging', given });
 }
 
 function refused(refusal: PurgeRefusal, shown: string, project: string, version: number | undefined): MendError {

@@ -9,6 +9,7 @@ import { commandSession, knownProject, ownStoreFolder, parseFileName, withStore 
 import { ExitStatus } from '../exit-status.js';
 import { type NamedFile, namedFile, parseVersion, versionOf } from '../named-file.js';
 import { printLine } from '../output.js';
+import { waitingConflicts } from '../waiting-conflicts.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
 interface RestoreOptions extends MemoryOptions {
@@ -32,7 +33,7 @@ async function restore(text: string, options: RestoreOptions): Promise<ExitStatu
     return store.write(() => {
       const file = namedFile(store, project, name);
       const version = versionOf(file, number);
-      if (file.head?.content === version.content) return `${file.shown} holds version ${number} already`;
+      if (file.head?.content === version.content) return keep(store, file, number);
       refuseOverLimit(store, file, version.bytes, limits);
       putBack(store, file, store.content(version.content));
       return `restored version ${number} of ${file.shown}`;
@@ -41,6 +42,14 @@ async function restore(text: string, options: RestoreOptions): Promise<ExitStatu
   await announceToDaemons(runtimeFiles(ownStoreFolder()));
   printLine(said);
   return ExitStatus.done;
+}
+
+/** Leaves a file as it is; a conflict that waited is settled by that. */
+function keep(store: Store, { head, path, history, shown }: NamedFile, number: number): string {
+  if (!head || waitingConflicts(store, head.content, history).length === 0)
+    return `${shown} holds version ${number} already`;
+  store.recordHead(head.row, path, 'restored', commandSession(store, 'mend memory restore'));
+  return `${shown} stays as version ${number} has it, which settles its conflict`;
 }
 
 /** @throws {MendError} when the file cannot lie where it lay. */

@@ -12,12 +12,14 @@ import { checkMountPoint, MOUNT_TYPE, mountTable, realPath } from '../../daemon/
 import { checkFuse } from '../../daemon/preflight.js';
 import { MendError, usageError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
-import { discoverRepository } from '../../project/repository.js';
-import { projectByName } from '../../project/resolve.js';
+import { checkoutsOf } from '../../project/checkouts.js';
+import type { Repository } from '../../project/repository.js';
+import { findProject, projectByName } from '../../project/resolve.js';
 import type { Store } from '../../store/store.js';
 import { chosenHarnesses, harnessEnvironment, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, counted, printLine, quoted } from '../output.js';
+import { refuseOtherProjectsFolder } from '../plain-folder.js';
 
 const SERVED = 'a daemon serves this store already: leave out --foreground, or run "mend unmount --all" first';
 
@@ -76,17 +78,38 @@ async function requestsOf(
   }
   const repository = await repositoryOf(folder);
   await check(requestsFor(0, repository.root, harnesses));
-  return withStore(true, (store) => requestsFor(projectOf(store, repository).id, repository.root, harnesses), closely);
+  return withStore(
+    true,
+    (store) => {
+      refuseFolders(store, repository, harnesses);
+      return requestsFor(projectOf(store, repository).id, repository.root, harnesses);
+    },
+    closely,
+  );
 }
 
 async function namedProject(store: Store, name: string, harnesses: readonly MemoryHarness[]): Promise<MountRequest[]> {
   const project = projectByName(store.projects, name);
-  const checkout = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths[0];
-  if (checkout === undefined)
-    throw new MendError(`project "${project.name}" has no checkout on this machine: run "mend mount" in one`);
-  const requests = requestsFor(project.id, checkout, harnesses);
+  const { repositories, left } = await checkoutsOf(store.projects, project, store.machine);
+  const [repository] = repositories;
+  if (!repository) {
+    const why = left.map(({ path, reason }) => `${quoted(path)}: ${reason}`).join('; ');
+    throw new MendError(
+      why === ''
+        ? `project "${project.name}" has no checkout on this machine: run "mend mount" in one`
+        : `project "${project.name}" has no checkout on this machine any more (${why}): run "mend mount" in one`,
+    );
+  }
+  refuseFolders(store, repository, harnesses);
+  const requests = requestsFor(project.id, repository.root, harnesses);
   await check(requests);
   return requests;
+}
+
+/** @throws {MendError} when a harness's folder of the checkout holds another project's memory. */
+function refuseFolders(store: Store, repository: Repository, harnesses: readonly MemoryHarness[]): void {
+  const own = findProject(store.projects, repository, store.machine);
+  for (const harness of harnesses) refuseOtherProjectsFolder(store, harness, repository.root, own);
 }
 
 /** Refuses what cannot be mounted on. A mount of mend that is there already is for the daemon to judge, when one runs. */
@@ -99,14 +122,18 @@ async function check(requests: readonly MountRequest[]): Promise<void> {
 
 async function everyProject(store: Store, harnesses: readonly MemoryHarness[]): Promise<MountRequest[]> {
   const requests: MountRequest[] = [];
-  for (const { id, name, paths } of store.projects.list(store.machine)) {
-    for (const path of paths) {
+  for (const project of store.projects.list(store.machine)) {
+    const { repositories, left } = await checkoutsOf(store.projects, project, store.machine);
+    const leave = (path: string, reason: string): void =>
+      complain(`left out ${quoted(path)} of project "${project.name}": ${reason}`);
+    for (const { path, reason } of left) leave(path, reason);
+    for (const repository of repositories) {
       try {
-        await discoverRepository(path);
-        requests.push(...requestsFor(id, path, harnesses));
+        refuseFolders(store, repository, harnesses);
+        requests.push(...requestsFor(project.id, repository.root, harnesses));
       } catch (error) {
         if (!(error instanceof MendError)) throw error;
-        complain(`left out ${quoted(path)} of project "${name}": ${error.message}`);
+        leave(repository.root, error.message);
       }
     }
   }
@@ -168,12 +195,12 @@ async function serveHere(requests: readonly MountRequest[]): Promise<ExitStatus>
 
 function tell({ path, already, taken, skipped }: MountAnswer): ExitStatus {
   printLine(`${already ? 'already mounted' : 'mounted'} ${quoted(path)}`);
-  const changed = ['added', 'updated', 'conflict'].reduce((sum, outcome) => sum + (taken[outcome] ?? 0), 0);
+  const changed = ['added', 'updated', 'merged'].reduce((sum, outcome) => sum + (taken[outcome] ?? 0), 0);
   if (changed > 0) printLine(`took in ${counted(changed, 'file')} that lay there`);
   const conflicts = taken['conflict'] ?? 0;
   if (conflicts > 0)
     complain(
-      `${counted(conflicts, 'file')} changed in the folder and in the store: the newer content is used, the other is kept; see "mend memory log"`,
+      `${counted(conflicts, 'file')} in the folder could not be merged with what the store has: the store's stays, the folder's is kept as a version, which "mend memory log" lists`,
     );
   for (const file of skipped) complain(`left out ${quoted(file.path)}: it ${file.reason}`);
   return conflicts > 0 || skipped.length > 0 ? ExitStatus.unsettled : ExitStatus.done;

@@ -1,41 +1,16 @@
 import type { Command } from 'commander';
-import { storeExists } from '../../store/location.js';
-import { ownStoreFolder, withStore } from '../context.js';
-import { refuseWords } from '../default-command.js';
-import { ExitStatus } from '../exit-status.js';
-import { printJson, printLine, printTable, quoted } from '../output.js';
+import type { ExitStatus } from '../exit-status.js';
+import { addProjectForget } from './project-forget.js';
+import { addProjectLink } from './project-link.js';
+import { addProjectList } from './project-list.js';
+import { addProjectNew } from './project-new.js';
+import { addProjectRename } from './project-rename.js';
 
 export function addProject(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
-  const project = program.command('project').description('the projects that have memory');
-  project
-    .command('list', { isDefault: true })
-    .description('list the projects')
-    .option('--json', 'print one JSON document')
-    .allowExcessArguments()
-    .action((options: { json?: boolean }, command: Command) => {
-      refuseWords(project, command);
-      return run(() => list(options.json === true));
-    });
-}
-
-async function list(json: boolean): Promise<ExitStatus> {
-  const rows = storeExists(ownStoreFolder()) ? await withStore(false, (store) => listed(store)) : [];
-  if (json) printJson(rows);
-  else if (rows.length === 0) printLine('no project has memory yet: run "mend mount" in a checkout');
-  else {
-    const cells = rows.map((row) => [
-      row.name,
-      String(row.files),
-      row.remotes.map(quoted).join(' ') || '-',
-      row.paths.map(quoted).join(' ') || '-',
-    ]);
-    printTable(['project', 'files', 'remote', 'checkouts here'], cells, [1]);
-  }
-  return ExitStatus.done;
-}
-
-function listed(store: Parameters<Parameters<typeof withStore>[1]>[0]) {
-  return store.projects
-    .list(store.machine)
-    .map(({ id, name, remotes, paths }) => ({ name, files: store.trees.usage(id).files, remotes, paths }));
+  const project = program.command('project').description('list projects, and settle which one a checkout belongs to');
+  addProjectList(project.command('list', { isDefault: true }), project, run);
+  addProjectRename(project.command('rename'), run);
+  addProjectLink(project.command('link'), run);
+  addProjectNew(project.command('new'), run);
+  addProjectForget(project.command('forget'), run);
 }

@@ -24,6 +24,7 @@ export function addUnmount(program: Command, run: (work: () => Promise<ExitStatu
   program
     .command('unmount')
     .description('write the memory back to the plain folder and take the mount off')
+    .summary('write the memory back and take the mount off')
     .argument('[folder]', 'a mounted folder, or a folder of the repository (default: this one)')
     .option('--project <name>', 'the project, from any folder')
     .option('--harness <name>', 'only this harness')

@@ -1,0 +1,158 @@
+import type { Command } from 'commander';
+import { announceToDaemons } from '../../daemon/control-client.js';
+import { realPath } from '../../daemon/mount-point.js';
+import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { readSettings } from '../../daemon/settings.js';
+import { usageError } from '../../errors.js';
+import { memoryHarness } from '../../harness/registry.js';
+import { importFolder } from '../../import/import-folder.js';
+import type { Source } from '../../import/import-options.js';
+import { SecretScanner } from '../../import/secrets.js';
+import { ownFolder } from '../../import/take-in.js';
+import { checkoutsOf } from '../../project/checkouts.js';
+import { printable } from '../../project/printable.js';
+import { findProject, projectByName } from '../../project/resolve.js';
+import { storeExists } from '../../store/location.js';
+import { namedMachine } from '../../store/machines.js';
+import type { Project } from '../../store/projects.js';
+import type { Store } from '../../store/store.js';
+import { chosenHarnesses, commandSession, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
+import { withCopyOfStore } from '../copy-of-store.js';
+import type { ExitStatus } from '../exit-status.js';
+import { copiedPlace, type ImportPlace, isLive, type NothingToImport, ownPlace } from '../import-places.js';
+import { ImportReport } from '../import-report.js';
+import { complain, quoted } from '../output.js';
+import { refuseOtherProjectsFolder } from '../plain-folder.js';
+import type { MemoryOptions, RunMemory } from './memory-options.js';
+
+interface ImportCommandOptions extends MemoryOptions {
+  readonly dryRun?: boolean;
+  readonly from?: string;
+  readonly machine?: string;
+  readonly harness?: string;
+  readonly allowSecrets?: boolean;
+}
+
+export function addMemoryImport(command: Command, run: RunMemory): void {
+  command
+    .description('import the memory that agents keep for this repository on this machine, or a copy from another one')
+    .option('--dry-run', 'print what the import would do, and write nothing')
+    .option('--from <folder>', 'a copy of a memory folder that was brought from another machine; needs --machine')
+    .option('--machine <name>', 'the machine that the copy comes from')
+    .option('--harness <name>', 'only this harness')
+    .option('--allow-secrets', 'import files that may hold passwords or keys, too')
+    .option('--json', 'print one JSON document')
+    .action((options: ImportCommandOptions) => run((merged) => importMemory(merged(options))));
+}
+
+async function importMemory(options: ImportCommandOptions): Promise<ExitStatus> {
+  checkUsage(options);
+  const report = new ImportReport(options.json === true);
+  if (options.project !== undefined) {
+    const name = options.project;
+    await withTarget(options, false, async (store) => {
+      const project = projectByName(store.projects, name);
+      const { repositories, left } = await checkoutsOf(store.projects, project, store.machine);
+      for (const { path, reason } of left) complain(`left out ${quoted(path)} of project "${name}": ${reason}`);
+      const roots = repositories.map(({ root }) => root);
+      if (options.from === undefined) for (const root of roots) refuseFolders(store, root, project, options);
+      return importAll(store, project.id, placesOf(roots, options), options, report);
+    });
+  } else {
+    const repository = await repositoryOf();
+    // Before it is looked whether the folder is mounted: it may be, for the other project.
+    if (options.from === undefined && storeExists(ownStoreFolder()))
+      await withTarget(options, false, async (store) => {
+        refuseFolders(store, repository.root, findProject(store.projects, repository, store.machine), options);
+      });
+    const places = placesOf([repository.root], options);
+    // Nothing is made where there is nothing to import.
+    if (places.every((place) => 'reason' in place)) report.nothing(places);
+    else
+      await withTarget(options, true, (store) =>
+        importAll(store, projectOf(store, repository).id, places, options, report),
+      );
+  }
+  return report.end();
+}
+
+/** @throws {MendError} when a harness's folder of a checkout holds another project's memory. */
+function refuseFolders(
+  store: Store,
+  root: string,
+  own: Project | undefined,
+  { harness: chosen }: ImportCommandOptions,
+): void {
+  for (const harness of chosenHarnesses(chosen)) refuseOtherProjectsFolder(store, harness, root, own);
+}
+
+/** @throws {MendError} (usage) */
+function checkUsage({ from, machine }: ImportCommandOptions): void {
+  if (from !== undefined && machine === undefined)
+    throw usageError('--from needs --machine: name the machine that the copy comes from');
+  if (machine === undefined) return;
+  if (from === undefined) throw usageError('--machine needs --from: name the folder with the copy from that machine');
+  if (machine.trim() !== machine || machine === '' || printable(machine) !== machine)
+    throw usageError(
+      'the name given to --machine is empty or has blanks around it or control characters: give another',
+    );
+}
+
+/** The store, or for a dry run a copy of it in memory. */
+async function withTarget(
+  { dryRun }: ImportCommandOptions,
+  create: boolean,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
+  if (dryRun) return withCopyOfStore(create, work);
+  await withStore(create, work);
+  await announceToDaemons(runtimeFiles(ownStoreFolder()));
+}
+
+function placesOf(
+  roots: readonly string[],
+  { from, harness }: ImportCommandOptions,
+): readonly (ImportPlace | NothingToImport)[] {
+  if (from !== undefined) return [copiedPlace(memoryHarness(harness ?? 'claude'), roots[0] ?? '', from)];
+  return chosenHarnesses(harness).flatMap((one) => roots.map((root) => ownPlace(one, root)));
+}
+
+async function importAll(
+  store: Store,
+  project: number,
+  places: readonly (ImportPlace | NothingToImport)[],
+  options: ImportCommandOptions,
+  report: ImportReport,
+): Promise<void> {
+  const { limits } = readSettings(process.env);
+  const scanner = new SecretScanner();
+  let session: number | undefined;
+  try {
+    for (const place of places) {
+      if ('reason' in place || isLive(store, project, place)) {
+        report.nothing([place]);
+        continue;
+      }
+      const { harness, folder } = place;
+      const tree = store.treeOf(project, harness.name);
+      const source = sourceOf(store, tree.id, folder, options);
+      const scan = options.allowSecrets ? {} : { scan: scanner.scan.bind(scanner) };
+      await importFolder(store, tree, folder, {
+        ...{ source, limits, ...scan, maintained: harness.maintainedKeys },
+        isLocal: (path) => harness.isLocal(path),
+        session: () => (session ??= commandSession(store, 'mend memory import')),
+        progress: (file, done, total) => report.file(harness, file, done, total),
+      });
+      report.place(harness, folder);
+    }
+  } finally {
+    await scanner.close();
+  }
+}
+
+function sourceOf(store: Store, tree: number, folder: string, { machine }: ImportCommandOptions): Source {
+  // A folder that mend itself put aside is measured against what was exchanged with it.
+  const own = ownFolder(store, realPath(folder));
+  if (machine === undefined || store.bases.of(own.machine, own.folder, tree).size > 0) return own;
+  return { machine: store.write(() => namedMachine(store.db, machine)), host: machine, folder: '' };
+}

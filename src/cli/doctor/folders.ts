@@ -1,0 +1,202 @@
+import { lstatSync, readdirSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
+import { MOUNT_TYPE, realPath } from '../../daemon/mount-point.js';
+import { isSystemError, MendError } from '../../errors.js';
+import type { MemoryHarness } from '../../harness/adapter.js';
+import { memoryHarnesses } from '../../harness/registry.js';
+import { listFolder } from '../../import/folder-reader.js';
+import type { Repository } from '../../project/repository.js';
+import { findProject } from '../../project/resolve.js';
+import type { Project } from '../../store/projects.js';
+import type { Store } from '../../store/store.js';
+import { harnessEnvironment } from '../context.js';
+import { counted, quoted } from '../output.js';
+import { refuseOtherProjectsFolder } from '../plain-folder.js';
+import type { Examined } from './examined.js';
+import { orOk, problem, problemOf, type Result, warning } from './finding.js';
+
+/** A folder in which a harness keeps the memory of a checkout. */
+export interface MemoryPlace {
+  readonly harness: MemoryHarness;
+  /** Root of the checkout. */
+  readonly root: string;
+  /** Where the folder is, or would be. */
+  readonly folder: string;
+  readonly mounted: boolean;
+  /** The project, where there is one. */
+  readonly project: Project | undefined;
+  /** True for the checkout that the user is in. */
+  readonly here: boolean;
+}
+
+/** The memory folders of this repository, and of every checkout on this machine that the store knows and that is there. */
+export function memoryPlaces(examined: Examined, store: Store | undefined): MemoryPlace[] {
+  const { repository, settings, mounts } = examined;
+  const known =
+    store?.projects.list(store.machine).flatMap((project) => project.paths.map((root) => ({ root, project }))) ?? [];
+  const own = repository instanceof MendError ? [] : [repository.root];
+  const ownProject = repository instanceof MendError ? undefined : projectOf(repository, store);
+  const roots = [
+    ...known.filter(({ root }) => lstatOf(root) !== undefined),
+    ...own.filter((root) => !known.some((one) => one.root === root)).map((root) => ({ root, project: ownProject })),
+  ];
+  const env = harnessEnvironment();
+  return roots.flatMap(({ root, project }) =>
+    memoryHarnesses
+      .filter(({ name }) => settings.harnesses.includes(name))
+      .flatMap((harness) => {
+        try {
+          const folder = realPath(harness.memoryFolder(root, env));
+          const mounted = mounts.some(({ path, type }) => path === folder && type === MOUNT_TYPE);
+          return [{ harness, root, folder, mounted, project, here: own.includes(root) }];
+        } catch (error) {
+          // What the environment lacks has a check of its own.
+          if (error instanceof MendError) return [];
+          throw error;
+        }
+      }),
+  );
+}
+
+/** The project of a repository, where there is one and nothing speaks against it. */
+function projectOf(repository: Repository, store: Store | undefined): Project | undefined {
+  try {
+    return store && findProject(store.projects, repository, store.machine);
+  } catch (error) {
+    // Path and remote disagree, which has a check of its own.
+    if (error instanceof MendError) return undefined;
+    throw error;
+  }
+}
+
+/** A memory folder is a real folder of this user. */
+export function checkMemoryFolders({ uid }: Examined, places: readonly MemoryPlace[]): readonly Result[] {
+  const faults = places
+    .filter(({ mounted }) => !mounted)
+    .flatMap(({ folder, harness }) => {
+      const path = quoted(folder);
+      const stat = lstatOf(folder);
+      if (stat === 'closed')
+        return [problem(`the memory folder ${path} cannot be reached`, 'check who owns the folders above it')];
+      if (!stat) return [];
+      if (stat.isSymbolicLink())
+        return [
+          problem(
+            `the memory folder ${path} is a symbolic link: ${harness.title} reads and writes nothing through it`,
+            'put a folder in its place with what the link leads to, then run "mend mount"',
+          ),
+        ];
+      if (!stat.isDirectory()) return [problem(`the memory folder ${path} is not a folder`, 'move it away')];
+      if (stat.uid !== uid)
+        return [
+          problem(`the memory folder ${path} belongs to user ${stat.uid}`, 'make it yours, or use a home of your own'),
+        ];
+      return [];
+    });
+  return orOk(faults, `${counted(places.length, 'memory folder')} of checkouts here can be used`);
+}
+
+/** No memory folder holds the memory of another project: harnesses may give two checkouts one folder. */
+export function checkSharedFolders(places: readonly MemoryPlace[], store: Store): readonly Result[] {
+  const faults = places.flatMap(({ harness, root, project }) => {
+    try {
+      refuseOtherProjectsFolder(store, harness, root, project);
+      return [];
+    } catch (error) {
+      if (error instanceof MendError) return [problemOf(error)];
+      throw error;
+    }
+  });
+  return orOk(faults, 'every project has memory folders of its own');
+}
+
+/** Memory that there is for this repository is mounted. */
+export function checkUnmounted(places: readonly MemoryPlace[], store: Store | undefined): readonly Result[] {
+  const here = places.filter((place) => place.here);
+  const faults = here
+    .filter(({ mounted }) => !mounted)
+    .flatMap((place) => {
+      const tree = place.project && store?.trees.find(place.project.id, place.harness.name);
+      const stored = tree && place.project ? (store?.trees.usage(place.project.id).files ?? 0) : 0;
+      const plain = isFolder(place.folder) ? listed(place).files.length : 0;
+      if (stored === 0 && plain === 0) return [];
+      const where = stored > 0 ? counted(stored, 'file') : `${counted(plain, 'file')} in ${quoted(place.folder)}`;
+      return [
+        warning(
+          `this repository has memory that is not mounted (${place.harness.title}, ${where})`,
+          'run "mend mount" here, and "mend mount --all" after a restart',
+        ),
+      ];
+    });
+  if (here.length === 0) return [];
+  return orOk(
+    faults,
+    here.every(({ mounted }) => mounted)
+      ? 'the memory of this repository is mounted'
+      : 'this repository has no memory yet',
+  );
+}
+
+/** What lies in the plain folders could be taken in. */
+export function checkSkipped({ settings }: Examined, places: readonly MemoryPlace[]): readonly Result[] {
+  const plain = places.filter(({ mounted, folder }) => !mounted && isFolder(folder));
+  const faults = plain.flatMap((place) =>
+    listed(place, settings.limits.fileBytes).skipped.map(({ path, reason }) =>
+      warning(
+        `${quoted(join(place.folder, path))} is not taken in: it ${reason}`,
+        'make it a plain file of the size that the limits allow, or move it away',
+      ),
+    ),
+  );
+  return orOk(faults, 'nothing in the plain folders would be left out');
+}
+
+/** Temporary files that a write-back left, of a process that is gone. */
+export function checkTemporaries(places: readonly MemoryPlace[]): readonly Result[] {
+  const faults = places
+    .filter(({ mounted, folder }) => !mounted && isFolder(folder))
+    .flatMap(({ folder }) =>
+      namesUnder(folder)
+        .filter((name) => isAbandoned(name))
+        .map((name) => {
+          const file = quoted(join(folder, name));
+          return warning(`${file} was left by a mend that was killed`, `delete it: rm ${file}`);
+        }),
+    );
+  return orOk(faults, 'no temporary file was left in the plain folders');
+}
+
+const TEMPORARY = /(?:^|\/)\.mend\.tmp\.(\d+)\.[0-9a-f]+$/;
+
+function isAbandoned(name: string): boolean {
+  const pid = TEMPORARY.exec(name)?.[1];
+  return pid !== undefined && lstatOf(`/proc/${pid}`) === undefined;
+}
+
+function namesUnder(folder: string): string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  } catch (error) {
+    if (isSystemError(error)) return [];
+    throw error;
+  }
+}
+
+function listed({ harness, folder }: MemoryPlace, fileBytes = Number.POSITIVE_INFINITY) {
+  return listFolder(folder, (path) => harness.isLocal(path), fileBytes);
+}
+
+function isFolder(path: string): boolean {
+  const stat = lstatOf(path);
+  return typeof stat === 'object' && stat.isDirectory();
+}
+
+function lstatOf(path: string): Stats | 'closed' | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isSystemError(error, 'ENOTDIR')) return undefined;
+    if (isSystemError(error)) return 'closed';
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+import { realPath } from '../../daemon/mount-point.js';
+import { version } from '../../daemon/version.js';
+import { memoryHarness } from '../../harness/registry.js';
+import type { Store } from '../../store/store.js';
+import { harnessEnvironment } from '../context.js';
+import { counted, quoted } from '../output.js';
+import type { Examined } from './examined.js';
+import { ok, orOk, problem, type Result, warning } from './finding.js';
+import { mountReached, ownMounts } from './mount-entries.js';
+
+/** The daemon answers, and is of this program's version. */
+export function checkDaemon({ daemon }: Examined): readonly Result[] {
+  if (daemon === undefined) return [ok('no daemon runs')];
+  if (daemon === 'silent')
+    return [
+      problem(
+        'the daemon does not answer',
+        'look at daemon.log in the folder of the store; ending the process and running "mend mount" again loses nothing',
+      ),
+    ];
+  const what = `the daemon, process ${daemon.pid}`;
+  if (daemon.version !== version)
+    return [
+      warning(
+        `${what}, is of version ${daemon.version}, and this command of ${version}`,
+        'run "mend unmount --all" and "mend mount --all"',
+      ),
+    ];
+  return [ok(`${what}, serves ${counted(daemon.mounts.length, 'mount')}`)];
+}
+
+/** Every mount is served, and can be reached. */
+export function checkMounts({ mounts, life, daemon, uid }: Examined): readonly Result[] {
+  const ours = ownMounts(mounts, uid);
+  const faults = ours.flatMap((entry) => {
+    const path = quoted(entry.path);
+    const over = mountReached(mounts, entry.path);
+    if (over && over.id !== entry.id)
+      return [
+        problem(
+          `the mount on ${path} is hidden by another one (${over.type} on ${quoted(over.path)}): agents use the folder on top`,
+          `take that one off: umount ${quoted(over.path)}`,
+        ),
+      ];
+    const sign = life.get(entry.path);
+    if (sign === 'dead')
+      return [problem(`${path} has lost the daemon that served it`, 'run "mend mount" or "mend unmount" for it')];
+    if (sign === 'silent' && daemon !== 'silent')
+      return [problem(`the mount on ${path} does not answer`, 'run "mend unmount --force" for it')];
+    return [];
+  });
+  return orOk(faults, ours.length === 0 ? 'nothing is mounted' : `${counted(ours.length, 'mount')} can be used`);
+}
+
+/** Nothing was refused because of a limit. */
+export function checkRefused({ daemon }: Examined): readonly Result[] {
+  if (typeof daemon !== 'object') return [];
+  const faults = daemon.mounts.flatMap(({ refused, project }) =>
+    refused === null
+      ? []
+      : [
+          warning(
+            `${quoted(refused)} of project "${project}" was refused: it is over a limit`,
+            'remove or shorten files, or raise "limits" in the settings',
+          ),
+        ],
+  );
+  return orOk(faults, 'no mounted folder refused a file');
+}
+
+/** What is mounted is where agents look, with the environment as it is now. */
+export function checkPlaces({ daemon }: Examined, store: Store): readonly Result[] {
+  if (typeof daemon !== 'object') return [];
+  const env = harnessEnvironment();
+  const projects = store.projects.list(store.machine);
+  const faults = daemon.mounts.flatMap(({ path, project, harness }) => {
+    const checkouts = projects.find(({ name }) => name === project)?.paths ?? [];
+    const expected = checkouts.map((root) => realPath(memoryHarness(harness).memoryFolder(root, env)));
+    if (expected.length === 0 || expected.includes(path)) return [];
+    return [
+      warning(
+        `the memory of project "${project}" is mounted on ${quoted(path)}, but an agent started here would use ${quoted(expected[0] ?? '')}`,
+        'start agents with the HOME and CLAUDE_CONFIG_DIR that "mend mount" had, or run "mend mount" again',
+      ),
+    ];
+  });
+  return orOk(faults, daemon.mounts.length === 0 ? 'nothing is mounted' : 'agents find what is mounted');
+}

@@ -1,0 +1,137 @@
+import { existsSync, lstatSync, readdirSync, statfsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { isSystemError } from '../../errors.js';
+import { STORE_FILE, storeFolderExists } from '../../store/location.js';
+import { BACKUP_NAME } from '../../store/migrate.js';
+import { quoted, sized } from '../output.js';
+import type { Examined } from './examined.js';
+import { ok, orOk, problem, problemOf, type Result, warning } from './finding.js';
+
+/** The folder of the store is a folder of this user that nobody else can enter. */
+export function checkFolder({ folder, folderAnswers, uid }: Examined): readonly Result[] {
+  if (folder === undefined) return [problem('there is no folder for the store', 'correct MEND_STORE_DIR')];
+  if (!folderAnswers)
+    return [
+      problem(`${quoted(folder)} lies in a mount that does not answer`, 'take that mount off, or set MEND_STORE_DIR'),
+    ];
+  try {
+    if (!storeFolderExists(folder)) return [ok(`no store yet: it will be made in ${quoted(folder)}`)];
+  } catch (error) {
+    return [problemOf(error)];
+  }
+  if ((lstatSync(folder).mode & 0o077) !== 0)
+    return [problem(`others may enter the store's folder ${quoted(folder)}`, `run "chmod 700 ${quoted(folder)}"`)];
+  const faults = ['', '-wal', '-shm'].flatMap((end) => {
+    const file = join(folder, STORE_FILE + end);
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    if (!stat) return [];
+    if (!stat.isFile()) return [problem(`${quoted(file)} is not a regular file`, 'move it away')];
+    if (stat.uid !== uid)
+      return [problem(`${quoted(file)} belongs to user ${stat.uid}`, 'set MEND_STORE_DIR to a folder of yours')];
+    if ((stat.mode & 0o077) === 0) return [];
+    return [problem(`others may read the store ${quoted(file)}`, `run "chmod 600 ${quoted(file)}"`)];
+  });
+  return orOk(faults, `the store in ${quoted(folder)} is yours alone`);
+}
+
+/** File systems by statfs(2)'s `f_type` on which SQLite's write-ahead log is not safe. */
+const UNSAFE = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0x01021997, '9P'],
+  [0x00c36400, 'Ceph'],
+  [0x5346414f, 'AFS'],
+  [0x0bd00bd0, 'Lustre'],
+  [0x65735546, 'FUSE'],
+]);
+const TMPFS = 0x01021994;
+
+/** The store lies on a disk of this machine. */
+export function checkFileSystem({ folder, folderAnswers }: Examined): readonly Result[] {
+  const at = folder !== undefined && folderAnswers ? nearest(folder) : undefined;
+  if (at === undefined) return [];
+  const { type } = statfsSync(at);
+  const unsafe = UNSAFE.get(type >>> 0);
+  const elsewhere = 'set MEND_STORE_DIR to a folder on a disk of this machine';
+  if (unsafe !== undefined)
+    return [problem(`the store would lie on ${unsafe}, where its log is not safe (${quoted(at)})`, elsewhere)];
+  if (type >>> 0 === TMPFS) return [warning(`the store lies in memory (tmpfs) and is gone after a restart`, elsewhere)];
+  return [ok('the store lies on a disk of this machine')];
+}
+
+/** Free bytes under which saves are in danger, and under which there is little left. */
+const NO_SPACE = 16 * 1024 ** 2;
+const LITTLE_SPACE = 128 * 1024 ** 2;
+
+/** There is room for what will be written. */
+export function checkSpace({ folder, folderAnswers }: Examined): readonly Result[] {
+  const at = folder !== undefined && folderAnswers ? nearest(folder) : undefined;
+  if (at === undefined) return [];
+  const { bavail, bsize } = statfsSync(at);
+  const free = bavail * bsize;
+  const message = `${sized(free)} are free where the store lies`;
+  if (free >= LITTLE_SPACE) return [ok(message)];
+  const fault = free < NO_SPACE ? problem : warning;
+  return [fault(`only ${message}`, 'free some space: a save fails when the disk is full')];
+}
+
+/** Age, in days, from which a backup is of no more use. */
+const STALE_DAYS = 30;
+const DAY = 24 * 60 * 60 * 1000;
+
+/** Backups from before an upgrade, which hold memory that may have been removed since. */
+export function checkBackups({ folder, folderAnswers }: Examined): readonly Result[] {
+  const names = folder !== undefined && folderAnswers ? namesIn(folder) : undefined;
+  if (folder === undefined || names === undefined) return [];
+  const backups = names.filter((name) => BACKUP_NAME.test(name));
+  const faults = backups.flatMap((name) => {
+    const file = join(folder, name);
+    const stat = lstatSync(file, { throwIfNoEntry: false });
+    const days = stat ? Math.floor((Date.now() - stat.mtimeMs) / DAY) : 0;
+    if (!stat || days < STALE_DAYS) return [];
+    return [
+      warning(
+        `${quoted(file)} (${sized(stat.size)}) is a backup from before an upgrade, ${days} days old, with what was removed since`,
+        `delete it when all is well: rm ${quoted(file)}`,
+      ),
+    ];
+  });
+  return orOk(faults, backups.length === 0 ? 'no backup of an older schema is kept' : 'the backup is recent');
+}
+
+/** What a command that was killed left in the store's folder. The daemon takes its own leftovers away when it starts. */
+export function checkLeftovers({ folder, folderAnswers }: Examined): readonly Result[] {
+  const names = folder !== undefined && folderAnswers ? namesIn(folder) : undefined;
+  if (folder === undefined || names === undefined) return [];
+  const faults = names.flatMap((name) => {
+    const pid = /^store\.db\.schema-\d+\.backup\.(\d+)$/.exec(name)?.[1];
+    const abandoned = pid !== undefined && !existsSync(`/proc/${pid}`);
+    if (!abandoned && !/^machine-id\.[0-9a-f]{8}\.tmp$/.test(name)) return [];
+    const file = quoted(join(folder, name));
+    return [warning(`${file} was left by a mend that was killed`, `delete it: rm ${file}`)];
+  });
+  return orOk(faults, 'nothing was left behind in the folder of the store');
+}
+
+/** The nearest folder at or above a path that is there. */
+function nearest(path: string): string | undefined {
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      if (lstatSync(at, { throwIfNoEntry: false })) return at;
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+    }
+    if (at === '/') return undefined;
+  }
+}
+
+function namesIn(folder: string): string[] | undefined {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isSystemError(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import { realPath } from '../daemon/mount-point.js';
+import type { MemoryHarness } from '../harness/adapter.js';
+import { type PlainFolder, refuseForeignFolder } from '../project/folder-owner.js';
+import type { Project } from '../store/projects.js';
+import type { Store } from '../store/store.js';
+import { harnessEnvironment } from './context.js';
+
+/** The variables that give a harness another folder. */
+const SETTINGS: Readonly<Record<string, string>> = { claude: 'CLAUDE_CONFIG_DIR' };
+
+/** The plain memory folder of a checkout, in the environment of this command. */
+export function plainFolder(harness: MemoryHarness, root: string): PlainFolder {
+  const env = harnessEnvironment();
+  const folderOf = (checkout: string): string => realPath(harness.memoryFolder(checkout, env));
+  return { harness: harness.name, path: folderOf(root), folderOf };
+}
+
+/** The variable that gives a harness another folder; undefined when there is none. */
+export function folderSetting(harness: string): string | undefined {
+  return SETTINGS[harness];
+}
+
+/**
+ * Refuses a memory folder that holds another project's memory.
+ * @param own the project of the checkout; undefined when it has none yet
+ * @throws {MendError} that names both, and the commands that settle it
+ */
+export function refuseOtherProjectsFolder(
+  store: Store,
+  harness: MemoryHarness,
+  root: string,
+  own: Project | undefined,
+): void {
+  refuseForeignFolder(store, plainFolder(harness, root), root, own, folderSetting(harness.name));
+}

@@ -1,0 +1,61 @@
+import { Command } from 'commander';
+import { runDaemon } from '../daemon/run.js';
+import { version } from '../daemon/version.js';
+import { addAdopt } from './commands/adopt.js';
+import { addCompletion } from './commands/completion.js';
+import { addDoctor } from './commands/doctor.js';
+import { addMemory } from './commands/memory.js';
+import { addMount } from './commands/mount.js';
+import { addProject } from './commands/project.js';
+import { addStatus } from './commands/status.js';
+import { addUnmount } from './commands/unmount.js';
+import { ownStoreFolder } from './context.js';
+import { ExitStatus } from './exit-status.js';
+import { hintAtHelp } from './usage-hint.js';
+
+/** Runs the work of a command and keeps its exit status. */
+export type Run = (work: () => Promise<ExitStatus>) => Promise<void>;
+
+/**
+ * The tree of all commands, with what their help, completion and man pages say: names, descriptions, arguments and
+ * options. Nothing else says it again.
+ */
+export function buildProgram(run: Run): Command {
+  const program = new Command('mend')
+    .description('live, versioned, merge-safe memory for coding agents')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .configureHelp({ subcommandTerm: term })
+    .enablePositionalOptions()
+    .exitOverride();
+  program.commandsGroup('Memory folders:');
+  addMount(program, run);
+  addUnmount(program, run);
+  addStatus(program, run);
+  program.commandsGroup('Memory:');
+  addMemory(program, run);
+  addAdopt(program, run);
+  addProject(program, run);
+  program.commandsGroup('Set-up:');
+  addDoctor(program, run);
+  addCompletion(program, run);
+  for (const group of [program, ...program.commands])
+    if (group.commands.length > 0) group.helpCommand('help [command]', 'print the help of a command');
+  program.command('daemon', { hidden: true }).action(async () => {
+    await runDaemon(ownStoreFolder());
+    const failed = Boolean(process.exitCode);
+    await run(async () => (failed ? ExitStatus.failed : ExitStatus.done));
+  });
+  hintAtHelp(program);
+  return program;
+}
+
+/** A command in a list of commands: its name, and within a group its arguments. */
+function term(command: Command): string {
+  if (!command.parent?.parent) return command.name();
+  const words = command.registeredArguments.map((argument) => {
+    const name = argument.name() + (argument.variadic ? '...' : '');
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  return [command.name(), ...words].join(' ');
+}

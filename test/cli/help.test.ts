@@ -1,0 +1,109 @@
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildProgram } from '../../src/cli/program.js';
+import { commandWords } from '../../src/cli/usage-hint.js';
+import { programPath } from '../support/program.js';
+import { expectRefusal, Person } from './person.js';
+import { onTerminal } from './terminal.js';
+
+let person: Person;
+
+beforeAll(async () => {
+  person = await Person.make();
+});
+
+afterAll(async () => {
+  await person.remove();
+});
+
+/** Every command that people are told of. */
+function commandsUnder(command: Command): Command[] {
+  const children = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((child) => child.name() !== 'help');
+  return [command, ...children.flatMap(commandsUnder)];
+}
+
+const commands = commandsUnder(buildProgram(async () => undefined)).map(
+  (command) => [commandWords(command), command] as const,
+);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+const ESCAPE = /\u001b\[/;
+
+describe('every command', () => {
+  test.each(commands)('%s describes itself, its arguments and its options', (words, command) => {
+    expect(command.description(), words).not.toBe('');
+    for (const option of command.options) expect(option.description, option.flags).not.toBe('');
+    for (const text of [command.description(), command.summary()]) expect(text).not.toMatch(/^[A-Z]|\.$/);
+  });
+
+  test.each(commands)('%s --help fits a terminal', async (words) => {
+    const { code, stdout, stderr } = await person.mend([...words.split(' ').slice(1), '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(80);
+    expect(stdout).not.toMatch(ESCAPE);
+  });
+
+  test.each(commands)('%s points to its own help when something is wrong with its options', async (words, command) => {
+    const result = await person.mend([...words.split(' ').slice(1), '--nosuch']);
+    // A group of commands runs one of them when none is named.
+    const run = command.commands.length > 0 && command.parent ? `${words} list` : words;
+    expectRefusal(result, 2, new RegExp(`^mend: [^"]* option [^"]*: "${run} --help" says what there is\\n$`));
+  });
+});
+
+test('mend --help lists commands in groups, one line each', async () => {
+  const help = await person.done('--help');
+  const groups = help.split('\n\n').slice(3);
+  expect(groups.map((group) => group.split('\n')[0])).toEqual(['Memory folders:', 'Memory:', 'Set-up:']);
+  const lines = groups.flatMap((group) => group.trimEnd().split('\n').slice(1));
+  for (const line of lines) expect(line).toMatch(/^ {2}[a-z]+ +[a-z]/);
+  const names = lines.map((line) => line.trim().split(' ')[0]);
+  expect(names.slice(0, 3)).toEqual(['mount', 'unmount', 'status']);
+  expect(names.at(-1)).toBe('help');
+});
+
+describe('the help that is pointed to', () => {
+  test.each([
+    [['nosuch'], 'mend --help'],
+    [['memory', 'nosuch'], 'mend memory --help'],
+    [['memory', 'show'], 'mend memory show --help'],
+    [['memory', 'list', '--nosuch'], 'mend memory list --help'],
+    [['mount', 'a', 'b'], 'mend mount --help'],
+    [['project', 'list', 'x'], 'mend project --help'],
+    [['completion', 'tcsh'], 'mend completion --help'],
+  ] as [string[], string][])('mend %s', async (args, help) => {
+    expectRefusal(await person.mend(args), 2, new RegExp(`: "${help}" says what there is\\n$`));
+    expect((await person.mend(help.split(' ').slice(1))).code).toBe(0);
+  });
+});
+
+describe('colour', () => {
+  const program = (): string => `'${process.execPath}' '${programPath()}'`;
+  const coloured = ['memory diff a.md', 'doctor'];
+
+  beforeAll(async () => {
+    await person.done('mount');
+    await person.shell('echo one > "$M/a.md"; echo two > "$M/a.md"');
+  });
+
+  test.each(coloured)('mend %s has it on a terminal', async (words) => {
+    expect((await onTerminal(person, `${program()} ${words}`)).stdout).toMatch(ESCAPE);
+  });
+
+  test.each(coloured)('mend %s has none with NO_COLOR, nor on a terminal without', async (words) => {
+    const plain = await onTerminal(person, `${program()} ${words}`, { NO_COLOR: '1' });
+    expect(plain.stdout.length).toBeGreaterThan(0);
+    expect(plain.stdout).not.toMatch(ESCAPE);
+    expect((await onTerminal(person, `${program()} ${words}`, { TERM: 'dumb' })).stdout).not.toMatch(ESCAPE);
+  });
+
+  test.each([...coloured, 'memory', 'status', 'memory log', 'project', 'nosuch'])(
+    'mend %s has none in a pipe',
+    async (words) => {
+      const { stdout, stderr } = await person.mend(words.split(' '), { env: { TERM: 'xterm-256color' } });
+      expect(stdout + stderr).not.toMatch(ESCAPE);
+    },
+  );
+});
