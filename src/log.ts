@@ -1,3 +1,5 @@
+import { writeSync } from 'node:fs';
+
 /** Severity of a log line, lowest first. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -16,7 +18,12 @@ export function log(level: LogLevel, message: string, details: Record<string, st
   if (order[level] < threshold()) return;
   let line = `${new Date().toISOString()} ${level} ${message}`;
   for (const [key, value] of Object.entries(details)) line += ` ${key}=${JSON.stringify(value)}`;
-  process.stderr.write(`${line}\n`);
+  try {
+    // Not the stream: that one ends the process when the line cannot be written, as on a full disk.
+    writeSync(2, `${line}\n`);
+  } catch {
+    // There is nobody to tell.
+  }
 }
 
 /** Text of an unknown thrown value for a log line, with its stack when it has one. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { connectControl } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
@@ -13,10 +13,15 @@ import { readMachine } from '../project/machine.js';
 import { printable } from '../project/printable.js';
 import { discoverRepository, type Repository } from '../project/repository.js';
 import { findProject, projectByName, resolveProject } from '../project/resolve.js';
-import { storeExists, storeFolder } from '../store/location.js';
+import { shellWord } from '../project/shell-word.js';
+import { STORE_FILE, storeExists, storeFolder } from '../store/location.js';
+import { explain } from '../store/open-database.js';
 import type { Project } from '../store/projects.js';
 import { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
+import { memoryCommand } from './memory-command.js';
+import { quoted } from './output.js';
+import { nameTyped } from './typed-name.js';
 
 /** Folder of this person's store. */
 export function ownStoreFolder(): string {
@@ -31,11 +36,15 @@ export async function withStore<T>(create: boolean, work: (store: Store) => T | 
   const folder = ownStoreFolder();
   if (!create && !storeExists(folder))
     throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
-  const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
   try {
-    return await work(store);
-  } finally {
-    store.close();
+    const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
+    try {
+      return await work(store);
+    } finally {
+      store.close();
+    }
+  } catch (error) {
+    throw explain(error, join(folder, STORE_FILE));
   }
 }
 
@@ -76,6 +85,12 @@ export function projectOf(store: Store, repository: Repository): Project {
   return resolveProject(store.projects, repository, { machine: store.machine, now: store.now });
 }
 
+/** A project that a command is about. */
+export interface ChosenProject extends Project {
+  /** Its name as it was given, which commands that are advised need; undefined for the project of a folder. */
+  readonly given: string | undefined;
+}
+
 /**
  * The project named by `--project`, else that of a folder (default: the current one).
  * @throws {MendError} when it has none yet.
@@ -85,11 +100,11 @@ export async function knownProject(
   name: string | undefined,
   folder?: string,
   unknown?: string,
-): Promise<Project> {
-  if (name !== undefined) return projectByName(store.projects, name);
+): Promise<ChosenProject> {
+  if (name !== undefined) return { ...projectByName(store.projects, name), given: name };
   const repository = await repositoryOf(folder);
   const project = findProject(store.projects, repository, store.machine);
-  if (project) return project;
+  if (project) return { ...project, given: undefined };
   throw new MendError(
     unknown ??
       `there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`,
@@ -108,17 +123,26 @@ export interface FileName {
   readonly path: string;
 }
 
-/** @throws {MendError} (usage) for a name that cannot be in a tree: absolute, `..`, control characters. */
-export function parseFileName(text: string): FileName {
-  const { harness = 'claude', path = text } = parsePrefix(text) ?? {};
-  if (pathFault(path) || printable(path) !== path) {
-    throw usageError(`"${printable(text)}" cannot be a memory file: give its name as "mend memory" lists it`);
-  }
+/**
+ * @param given the project that was named
+ * @throws {MendError} (usage) for a name that cannot be in a tree, absolute or with `..`, and for control characters.
+ */
+export function parseFileName(text: string, given?: string): FileName {
+  const typed = nameTyped(text);
+  const name = typed ?? text;
+  const { harness = 'claude', path = name } = parsePrefix(name) ?? {};
+  const list = memoryCommand(given);
+  if (pathFault(path))
+    throw usageError(`"${printable(text)}" cannot be a memory file: give its name as ${list} lists it`);
+  if (typed === undefined && printable(path) !== path)
+    throw usageError(
+      `"${printable(text)}" cannot be a memory file, written so: give its name as ${list} lists it, ${shellWord(quoted(text))}`,
+    );
   return { harness, path };
 }
 
 function parsePrefix(text: string): FileName | undefined {
-  const [, harness, path] = /^([a-z][a-z-]*):(.+)$/.exec(text) ?? [];
+  const [, harness, path] = /^([a-z][a-z-]*):(.+)$/s.exec(text) ?? [];
   if (harness === undefined || path === undefined) return undefined;
   return memoryHarnesses.some(({ name }) => name === harness) ? { harness, path } : undefined;
 }

@@ -1,8 +1,9 @@
-import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MOUNT_TYPE, mountAbove, mountTable, realPath } from '../daemon/mount-point.js';
-import { isSystemError, MendError } from '../errors.js';
+import { isDead, MOUNT_TYPE, mountTable, realPath } from '../daemon/mount-point.js';
+import { isSystemError, MendError, usageError } from '../errors.js';
 import type { MemoryHarness } from '../harness/adapter.js';
+import { listFolder } from '../import/folder-reader.js';
 import type { Store } from '../store/store.js';
 import { currentFolder, harnessEnvironment } from './context.js';
 import { quoted } from './output.js';
@@ -25,11 +26,13 @@ export interface NothingToImport {
  * The folder where a harness keeps the memory of a repository on this machine.
  * @throws {MendError} when it is no folder of its own.
  */
-export function ownPlace(harness: MemoryHarness, root: string): ImportPlace | NothingToImport {
+export async function ownPlace(harness: MemoryHarness, root: string): Promise<ImportPlace | NothingToImport> {
   const folder = realPath(harness.memoryFolder(root, harnessEnvironment()));
   const shown = quoted(folder);
-  if (mountTable().get(folder) === MOUNT_TYPE)
+  if (mountTable().get(folder) === MOUNT_TYPE) {
+    if (await isDead(folder)) throw new MendError(`${shown} has lost the daemon that served it: run "mend mount"`);
     return { harness, reason: `${shown} is mounted: its memory is live already` };
+  }
   const stat = lstatOf(folder);
   if (!stat)
     return { harness, reason: `${harness.title} keeps no memory for this repository on this machine (${shown})` };
@@ -44,28 +47,52 @@ export function ownPlace(harness: MemoryHarness, root: string): ImportPlace | No
  * @throws {MendError} when there is none, or more than memory.
  */
 export function copiedPlace(harness: MemoryHarness, root: string, copy: string): ImportPlace {
-  const folder = resolve(currentFolder(), copy);
+  if (copy === '') throw usageError('the name of the folder for --from is empty: name the folder with the copy');
   const shown = quoted(copy);
+  let folder = resolve(currentFolder(), copy);
   let names: string[];
   try {
+    folder = realpathSync(folder);
     if (!statSync(folder).isDirectory()) throw new MendError(`${shown} is not a folder: name a folder for --from`);
     names = readdirSync(folder);
   } catch (error) {
     if (!isSystemError(error)) throw error;
     throw new MendError(`the folder ${shown} cannot be read (${error.code}): check the path given to --from`);
   }
-  const within = harness.memoryInCopy(root, (path) => existsSync(join(folder, path)), names);
+  if (folder === root)
+    throw new MendError(`${shown} is the repository itself: name the folder with the copy of its memory for --from`);
+  const within = harness.memoryInCopy(root, (path) => isWithin(folder, path), names);
   if (within !== undefined) return { harness, folder: join(folder, within), root };
   throw new MendError(
-    `${shown} holds other files of ${harness.title} and no memory of this repository: name the memory folder in it for --from`,
+    `${shown} holds other files than memory, and no memory of ${harness.title} for a repository at this path: name the memory folder itself for --from`,
   );
 }
 
-/** True when a folder lies in a mount of the very memory that it would be imported into. */
+/** True when a folder has no file that an import would take, or name. */
+export function isEmpty({ harness, folder }: ImportPlace): boolean {
+  const { files, skipped } = listFolder(folder, (path) => harness.isLocal(path), Number.POSITIVE_INFINITY);
+  return files.length + skipped.length === 0;
+}
+
+/** True when a folder is, or lies in, a mount of the very memory that it would be imported into. */
 export function isLive(store: Store, project: number, { harness, folder }: ImportPlace): boolean {
-  const mount = mountAbove(realpathSync(folder));
   const tree = store.trees.find(project, harness.name);
-  return mount !== undefined && store.trees.mountsAt(store.machine, mount).some((row) => row.tree === tree?.id);
+  const { dev } = statSync(folder);
+  return [...mountTable()].some(
+    ([path, type]) =>
+      type === MOUNT_TYPE &&
+      store.trees.mountsAt(store.machine, path).some((row) => row.tree === tree?.id) &&
+      lstatSync(path).dev === dev,
+  );
+}
+
+/** Whether a copy has something at a relative path; a link in it may lead anywhere, and is not followed. */
+function isWithin(copy: string, path: string): boolean {
+  let at = copy;
+  return path.split('/').every((name) => {
+    at = join(at, name);
+    return lstatSync(at, { throwIfNoEntry: false })?.isDirectory();
+  });
 }
 
 function lstatOf(folder: string) {

@@ -21,6 +21,7 @@ export class ImportReport {
   readonly #rows: Row[] = [];
   readonly #progress = new Progress();
   #told = 0;
+  #left = false;
 
   constructor(json: boolean) {
     this.#json = json;
@@ -49,10 +50,16 @@ export class ImportReport {
     printLine(`${title}, ${quoted(folder)}: ${parts.join(', ') || 'no memory files'}`);
   }
 
+  /** Says what was left out, which the status tells, too. */
+  leave(text: string): void {
+    complain(text);
+    this.#left = true;
+  }
+
   /** Says why there is nothing to import. */
   nothing(places: readonly (ImportPlace | NothingToImport)[]): void {
     for (const place of places) {
-      const text = 'reason' in place ? place.reason : `${quoted(place.folder)} is mounted: its memory is live already`;
+      const text = 'reason' in place ? place.reason : `${quoted(place.folder)} holds no memory files`;
       if (this.#json) complain(text);
       else printLine(text);
     }
@@ -66,7 +73,7 @@ export class ImportReport {
         })),
       );
     }
-    const left = this.#rows.some(({ file }) => file.outcome === 'conflict' || file.outcome === 'skipped');
+    const left = this.#left || this.#rows.some(({ file }) => file.outcome === 'conflict' || file.outcome === 'skipped');
     return left ? ExitStatus.unsettled : ExitStatus.done;
   }
 }

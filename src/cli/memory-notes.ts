@@ -7,6 +7,7 @@ import type { MemoryFile } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import { displayName } from './context.js';
+import { memoryCommand } from './memory-command.js';
 import { counted, quoted } from './output.js';
 import { waitingConflicts } from './waiting-conflicts.js';
 
@@ -20,11 +21,24 @@ export interface FileNote {
 /** Likely secrets by path. */
 export type Secrets = ReadonlyMap<string, readonly SecretFinding[]>;
 
+/** What is wrong, and what to do: one sentence, without its end, in two parts. */
+export interface Advice {
+  readonly what: string;
+  /** Undefined when there is nothing to add. */
+  readonly todo: string | undefined;
+}
+
 /** What there is to say of a tree. */
 export interface TreeNotes {
   readonly notes: ReadonlyMap<string, readonly FileNote[]>;
-  /** One sentence each: what is wrong, and what to do. */
-  readonly advice: readonly string[];
+  readonly advice: readonly Advice[];
+}
+
+/** What is known of a tree beside its files. */
+export interface TreeFacts {
+  readonly secrets: Secrets;
+  /** Name of the project where a command needs it, as it is not that of the current folder. */
+  readonly given: string | undefined;
 }
 
 /** Names that a sentence has before it says how many more there are. */
@@ -33,16 +47,23 @@ const NAMED = 3;
 const TOLD = 5;
 
 /** Collects what the list of a tree warns of (spec §8). */
-export function notesOf(store: Store, tree: TreeRow, files: readonly MemoryFile[], secrets: Secrets): TreeNotes {
+export function notesOf(
+  store: Store,
+  tree: TreeRow,
+  files: readonly MemoryFile[],
+  { secrets, given }: TreeFacts,
+): TreeNotes {
   const notes = new Map<string, FileNote[]>();
-  const advice: string[] = [];
-  const add = (path: string, note: FileNote): void => {
-    notes.set(path, [...(notes.get(path) ?? []), note]);
+  const advice: Advice[] = [];
+  const collected: Collected = {
+    given,
+    add: (path, note) => notes.set(path, [...(notes.get(path) ?? []), note]),
+    advise: (what, todo) => advice.push({ what, todo }),
   };
-  noteVersions(store, tree, files, add, advice);
+  noteVersions(store, tree, files, collected);
   const harness = findHarness(tree.harness);
-  if (harness?.keepsMemory) noteIndex(store, harness, files, add, advice);
-  noteSecrets(tree, files, secrets, add, advice);
+  if (harness?.keepsMemory) noteIndex(store, harness, files, collected);
+  noteSecrets(tree, files, secrets, collected);
   return { notes, advice };
 }
 
@@ -55,38 +76,44 @@ export function notesText(notes: readonly FileNote[]): string {
   return [...new Set(texts)].join(', ');
 }
 
-type Add = (path: string, note: FileNote) => void;
+/** Where notes and advice go. */
+interface Collected {
+  readonly given: string | undefined;
+  readonly add: (path: string, note: FileNote) => void;
+  readonly advise: (what: string, todo?: string) => void;
+}
 
-function noteVersions(store: Store, tree: TreeRow, files: readonly MemoryFile[], add: Add, advice: string[]): void {
+function noteVersions(store: Store, tree: TreeRow, files: readonly MemoryFile[], to: Collected): void {
   const counts = store.versions.counts(tree.id);
-  const told: string[] = [];
+  const told: (readonly [what: string, todo: string])[] = [];
   for (const { path, content } of files) {
     const { conflicts = 0, interrupted = 0 } = counts.get(path) ?? {};
     const history = conflicts > 0 ? store.versions.of(tree.id, path) : [];
     const waiting = waitingConflicts(store, content, history);
     const [newest] = waiting;
     if (newest) {
-      add(path, { text: counted(waiting.length, 'conflict') });
+      to.add(path, { text: counted(waiting.length, 'conflict') });
       const name = displayName(tree.harness, path);
-      const word = /^[\w./:@%+=][\w./:@%+=-]*$/.test(name) ? name : '<file>';
       const own = history.find((row) => row.content === content)?.number;
       const choice = own === undefined ? '' : `, or with --version ${own} to keep what the file holds`;
-      told.push(
-        `${quoted(name)} has a conflict that waits: see "mend memory diff ${word} ${newest.number}", then run "mend memory restore ${word} --version ${newest.number}" to take the other side${choice}`,
-      );
+      const diff = memoryCommand(to.given, 'diff', name, [String(newest.number)]);
+      const restore = memoryCommand(to.given, 'restore', name, ['--version', String(newest.number)]);
+      told.push([
+        `${quoted(name)} has a conflict that waits`,
+        `see ${diff}, then run ${restore} to take the other side${choice}`,
+      ]);
     }
-    if (interrupted > 0) add(path, { text: counted(interrupted, 'interrupted save') });
+    if (interrupted > 0) to.add(path, { text: counted(interrupted, 'interrupted save') });
   }
-  advice.push(...told.slice(0, TOLD));
-  if (told.length > TOLD) advice.push(`${counted(told.length - TOLD, 'more file')} have a conflict that waits`);
+  for (const sentence of told.slice(0, TOLD)) to.advise(...sentence);
+  if (told.length > TOLD) to.advise(`${counted(told.length - TOLD, 'more file')} have a conflict that waits`);
 }
 
 function noteIndex(
   store: Store,
   { index, title, name }: MemoryHarness,
   files: readonly MemoryFile[],
-  add: Add,
-  advice: string[],
+  to: Collected,
 ): void {
   const file = files.find(({ path }) => path === index?.file);
   const bytes = file && store.content(file.content);
@@ -95,50 +122,50 @@ function noteIndex(
   const { loaded, dangling, missing } = indexWarnings(index, bytes.toString(), paths);
   const shown = quoted(displayName(name, index.file));
   if (loaded) {
-    add(file.path, { text: `longer than ${title} loads: ${loaded.lines} of ${loaded.of} lines` });
-    advice.push(
-      `${shown} is longer than ${title} loads, which sees the first ${loaded.lines} of its ${loaded.of} lines: move details to notes of their own`,
+    to.add(file.path, { text: `longer than ${title} loads: ${loaded.lines} of ${loaded.of} lines` });
+    to.advise(
+      `${shown} is longer than ${title} loads, which sees the first ${loaded.lines} of its ${loaded.of} lines`,
+      'move details to notes of their own',
     );
   }
-  noteDangling(dangling, file.path, shown, add, advice);
-  for (const path of missing) add(path, { text: `not in ${index.file}` });
+  noteDangling(dangling, file.path, shown, to);
+  for (const path of missing) to.add(path, { text: `not in ${index.file}` });
   if (missing.length > 0) {
     const names = listed(missing.map((path) => quoted(displayName(name, path))));
-    advice.push(`${shown} does not name ${names}, so ${title} may not look there: add a line with a link for each`);
+    to.advise(`${shown} does not name ${names}, so ${title} may not look there`, 'add a line with a link for each');
   }
 }
 
-function noteDangling(
-  dangling: IndexWarnings['dangling'],
-  path: string,
-  shown: string,
-  add: Add,
-  advice: string[],
-): void {
+function noteDangling(dangling: IndexWarnings['dangling'], path: string, shown: string, to: Collected): void {
   const several = (count: number): string => `${count} links to files that are not there`;
   for (const { line, target } of dangling)
-    add(path, { text: `line ${line} links to ${quoted(target)}, which is not there`, several });
+    to.add(path, { text: `line ${line} links to ${quoted(target)}, which is not there`, several });
   if (dangling.length === 0) return;
   const names = listed(dangling.map(({ line, target }) => `${quoted(target)} (line ${line})`));
   const [it, them] =
     dangling.length === 1 ? ['is', 'the line, or restore the file'] : ['are', 'the lines, or restore the files'];
-  advice.push(`${shown} links to ${names}, which ${it} not there: remove ${them} with "mend memory restore"`);
+  to.advise(
+    `${shown} links to ${names}, which ${it} not there`,
+    `remove ${them} with ${memoryCommand(to.given, 'restore')}`,
+  );
 }
 
-function noteSecrets(tree: TreeRow, files: readonly MemoryFile[], secrets: Secrets, add: Add, advice: string[]): void {
+function noteSecrets(tree: TreeRow, files: readonly MemoryFile[], secrets: Secrets, to: Collected): void {
   const several = (count: number): string => `may hold ${count} secrets`;
   const flagged: string[] = [];
   for (const { path } of files) {
     const all = secrets.get(path) ?? [];
     const found = all.filter(({ rule }) => rule !== NOT_SCANNED);
-    if (found.length < all.length) add(path, { text: 'could not be searched for secrets' });
-    for (const { rule, line } of found) add(path, { text: `may hold a secret: line ${line} (${rule})`, several });
+    if (found.length < all.length) to.add(path, { text: 'could not be searched for secrets' });
+    for (const { rule, line } of found) to.add(path, { text: `may hold a secret: line ${line} (${rule})`, several });
     const [first] = found;
     if (first) flagged.push(`${quoted(displayName(tree.harness, path))} (line ${first.line}, ${first.rule})`);
   }
-  if (flagged.length > 0) {
-    advice.push(`${listed(flagged)} may hold a secret: take it out, and "mend memory purge" the versions that have it`);
-  }
+  if (flagged.length === 0) return;
+  to.advise(
+    `${listed(flagged)} may hold a secret`,
+    `take it out, and ${memoryCommand(to.given, 'purge')} the versions that have it`,
+  );
 }
 
 /** The first of some names, and how many more there are. */

@@ -1,5 +1,6 @@
 import { styleText } from 'node:util';
 import { printable } from '../project/printable.js';
+import { clearProgress } from './progress.js';
 
 /** Prints one JSON document. */
 export function printJson(value: unknown): void {
@@ -12,6 +13,7 @@ export function printLine(text: string): void {
 
 /** A hint, warning or error: goes to standard error, on one line whatever is named in it. */
 export function complain(text: string): void {
+  clearProgress();
   process.stderr.write(`mend: ${printable(text)}\n`);
 }
 
@@ -77,6 +79,11 @@ export function quoted(name: string): string {
 const UNSEEN =
   /[\p{Cc}\u00ad\u061c\u115f\u1160\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufff8]/u;
 
+/** Whether a name has what a person does not see, or a terminal obeys. */
+export function hasUnseen(name: string): boolean {
+  return UNSEEN.test(name);
+}
+
 /** Local date and time, to the minute. */
 export function localTime(micros: number): string {
   const at = new Date(micros / 1000);
@@ -84,11 +91,12 @@ export function localTime(micros: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
-/** A number of bytes as people say it: `17 bytes`, `34 KB`, `1.5 MB`; a part of a KB counts as one. */
+/** A number of bytes as people say it: `17 bytes`, `34 KB`, `1.5 MB`, `2 GB`; a part of a KB counts as one. */
 export function sized(bytes: number): string {
   if (bytes < 1024) return counted(bytes, 'byte');
   if (bytes < 1024 ** 2) return `${Math.ceil(bytes / 1024)} KB`;
-  return `${Number((bytes / 1024 ** 2).toFixed(1))} MB`;
+  if (bytes < 1024 ** 3) return `${Number((bytes / 1024 ** 2).toFixed(1))} MB`;
+  return `${Number((bytes / 1024 ** 3).toFixed(1))} GB`;
 }
 
 /** A count with its noun. */
@@ -122,7 +130,8 @@ export function visible(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not reach a terminal
 const DRIVING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** Colours a text on a terminal that has colours, and never with NO_COLOR. */
+/** Colours a text on a terminal that has colours, and never with NO_COLOR, whatever FORCE_COLOR says. */
 export function coloured(format: 'bold' | 'red' | 'green' | 'cyan' | 'yellow', text: string): string {
-  return process.stdout.isTTY && process.stdout.hasColors() ? styleText(format, text) : text;
+  if (process.env['NO_COLOR'] || !process.stdout.isTTY || !process.stdout.hasColors()) return text;
+  return styleText(format, text);
 }

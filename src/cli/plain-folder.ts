@@ -22,14 +22,15 @@ export function folderSetting(harness: string): string | undefined {
 
 /**
  * Refuses a memory folder that holds another project's memory.
- * @param own the project of the checkout; undefined when it has none yet
+ * @param own finds the project of the checkout, in the same snapshot of the store; undefined when it has none yet
  * @throws {MendError} that names both, and the commands that settle it
  */
 export function refuseOtherProjectsFolder(
   store: Store,
   harness: MemoryHarness,
   root: string,
-  own: Project | undefined,
+  own: () => Project | undefined,
 ): void {
-  refuseForeignFolder(store, plainFolder(harness, root), root, own, folderSetting(harness.name));
+  const folder = plainFolder(harness, root);
+  store.db.transaction(() => refuseForeignFolder(store, folder, root, own(), folderSetting(harness.name)))();
 }

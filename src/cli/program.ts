@@ -4,12 +4,14 @@ import { version } from '../daemon/version.js';
 import { addAdopt } from './commands/adopt.js';
 import { addCompletion } from './commands/completion.js';
 import { addDoctor } from './commands/doctor.js';
+import { addHelp } from './commands/help.js';
 import { addMemory } from './commands/memory.js';
 import { addMount } from './commands/mount.js';
 import { addProject } from './commands/project.js';
 import { addStatus } from './commands/status.js';
 import { addUnmount } from './commands/unmount.js';
 import { ownStoreFolder } from './context.js';
+import { refuseOptionsOfGroups } from './default-command.js';
 import { ExitStatus } from './exit-status.js';
 import { hintAtHelp } from './usage-hint.js';
 
@@ -39,14 +41,14 @@ export function buildProgram(run: Run): Command {
   program.commandsGroup('Set-up:');
   addDoctor(program, run);
   addCompletion(program, run);
-  for (const group of [program, ...program.commands])
-    if (group.commands.length > 0) group.helpCommand('help [command]', 'print the help of a command');
+  for (const group of [program, ...program.commands]) if (group.commands.length > 0) addHelp(group);
   program.command('daemon', { hidden: true }).action(async () => {
     await runDaemon(ownStoreFolder());
     const failed = Boolean(process.exitCode);
     await run(async () => (failed ? ExitStatus.failed : ExitStatus.done));
   });
   hintAtHelp(program);
+  refuseOptionsOfGroups(program);
   return program;
 }
 

@@ -3,7 +3,6 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
 import { isSystemError } from '../errors.js';
 import { removeUnchanged } from '../import/write-back.js';
-import type { ImportBase } from '../store/import-bases.js';
 import type { Project } from '../store/projects.js';
 import type { PurgeTarget } from '../store/purge.js';
 import type { Keeper } from '../store/purge-rows.js';
@@ -42,15 +41,14 @@ export function settlePlainFiles(
 ): boolean {
   const mounts = mountTable();
   let settled = true;
-  for (const base of store.bases.ofPath(store.machine, tree.id, path)) {
-    const file = `${base.folder}/${path}`;
-    if (mounts.get(base.folder) === MOUNT_TYPE) {
-      if (version === undefined)
-        printLine(`the plain file under the mount ${quoted(base.folder)} goes with "mend unmount"`);
+  for (const { folder, path: plain } of plainFiles(store, tree, path)) {
+    const file = `${folder}/${plain}`;
+    if (mounts.get(folder) === MOUNT_TYPE) {
+      if (version === undefined) printLine(`the plain file under the mount ${quoted(folder)} goes with "mend unmount"`);
       continue;
     }
     try {
-      const stays = version === undefined ? removePlain(store, tree, base.folder, base) : holdsOne(file, sha256);
+      const stays = version === undefined ? removePlain(store, tree, folder, plain) : holdsOne(file, sha256);
       if (!stays) continue;
       complain(
         `${quoted(file)} ${version === undefined ? 'was changed since and stays' : 'still holds it'}: remove it yourself if it is to go`,
@@ -64,10 +62,22 @@ export function settlePlainFiles(
   return settled;
 }
 
+/** The plain files of this machine that a file of memory was exchanged with. Copies from other machines have no folder. */
+function plainFiles(store: Store, tree: TreeRow, path: string): { readonly folder: string; readonly path: string }[] {
+  const exchanged = [
+    ...store.bases.ofPath(store.machine, tree.id, path),
+    ...store.disputes.ofFile(store.machine, tree.id, path),
+  ];
+  const distinct = new Map(
+    exchanged.map((one) => [`${one.folder}/${one.path}`, { folder: one.folder, path: one.path }]),
+  );
+  return [...distinct.values()].filter(({ folder }) => folder !== '');
+}
+
 /** True when the file was changed, and is still there. */
-function removePlain(store: Store, tree: TreeRow, folder: string, base: ImportBase): boolean {
-  const outcome = removeUnchanged(store, tree, folder, base);
-  if (outcome === 'removed') printLine(`removed the plain file ${quoted(`${folder}/${base.path}`)}`);
+function removePlain(store: Store, tree: TreeRow, folder: string, path: string): boolean {
+  const outcome = removeUnchanged(store, tree, folder, path);
+  if (outcome === 'removed') printLine(`removed the plain file ${quoted(`${folder}/${path}`)}`);
   return outcome === 'changed';
 }
 

@@ -18,8 +18,11 @@ export function hintAtHelp(command: Command): void {
 function sentence(text: string): string {
   return text
     .replace(/^error: /, '')
+    .replace(
+      /^command-argument value '(.*)' is invalid for argument '(.*)'\. Allowed choices are (.*)\.$/m,
+      "the $2 cannot be '$1', only one of $3",
+    )
     .replace(/\n\(Did you mean (.*)\?\)/, ', perhaps you mean $1')
     .replace(/\. Expected/, ', expected')
-    .replace(/\. Allowed choices are /, ', which can be ')
     .replace(/\.?\n$/, '');
 }

@@ -29,6 +29,8 @@ export interface MountAnswer {
   readonly already: boolean;
   /** Files that lay in the folder and were taken into the store or settled against it, by outcome. */
   readonly taken: Readonly<Record<string, number>>;
+  /** Merged files that had lines which are not in the result. */
+  readonly partly: readonly string[];
   readonly skipped: readonly SkippedFile[];
 }
 

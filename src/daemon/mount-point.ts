@@ -8,11 +8,11 @@ import {
   rmdirSync,
   type Stats,
 } from 'node:fs';
-import { statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { isSystemError, MendError } from '../errors.js';
 import { unmountWithFusermount } from '../fuse/fusermount.js';
 import { log } from '../log.js';
+import { signOfLife } from './sign-of-life.js';
 
 /** Folders that may be missing at most on the way to a mount point (`.claude/projects/<slug>`); a home is never made. */
 const MISSING_MOST = 3;
@@ -149,9 +149,6 @@ export function mountAbove(path: string): string | undefined {
   }
 }
 
-/** Longest wait, in ms, for a sign of life of a mount that is there already. */
-const PATIENCE = 2000;
-
 /**
  * Makes sure that nothing is mounted on a path. A mount of mend whose daemon died is taken off.
  * @throws {MendError} when something else is mounted there.
@@ -176,8 +173,5 @@ async function mountState(path: string): Promise<'free' | 'dead'> {
 
 /** True for a mount whose daemon is gone; one that does not answer in time counts as alive. */
 export async function isDead(path: string): Promise<boolean> {
-  // The kernel may answer stat from its cache; it always passes statfs on.
-  const patience = new Promise<'slow'>((resolve) => setTimeout(() => resolve('slow'), PATIENCE).unref());
-  const state = await Promise.race([statfs(path).catch((error: unknown) => error), patience]);
-  return isSystemError(state, 'ENOTCONN');
+  return (await signOfLife(path)) === 'dead';
 }

@@ -83,7 +83,7 @@ export class Mounter {
     const tree = this.#store.treeOf(request.project, request.harness);
     const served = this.mounts.find((mount) => mount.path === realPath(request.path));
     if (served) {
-      if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, skipped: [] };
+      if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, partly: [], skipped: [] };
       throw new MendError(
         `cannot mount on ${served.path}: another project's memory is mounted there; run "mend unmount" in that project first`,
       );
@@ -125,7 +125,8 @@ export class Mounter {
       if (file.outcome === 'skipped') skipped.push({ path: file.path, reason: file.reason ?? 'was left out' });
       else taken[file.outcome] = (taken[file.outcome] ?? 0) + 1;
     }
-    return { path, already: false, taken, skipped };
+    const partly = imported.filter(({ linesLost }) => linesLost > 0).map((file) => file.path);
+    return { path, already: false, taken, partly, skipped };
   }
 
   /** The row that the mount's local files belong to: that of the last mount here, unless another daemon serves that. */

@@ -45,18 +45,34 @@ export const claude: MemoryHarness = {
   },
 };
 
-/** A folder or a transcript of one session. */
-const SESSION = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.jsonl)?$/;
-/** What lies in a home or a configuration folder, and in no memory folder. */
-const NOT_MEMORY = ['.claude', '.claude.json', '.credentials.json', 'settings.json', 'settings.local.json', 'projects'];
+/** What lies beside the memory in the folder of a project: transcripts, and folders of sessions. */
+const OF_PROJECT = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|\.jsonl$|^sessions-index\.json$/;
+/** What lies in a home or in the configuration folder of an agent, and in no memory folder. */
+const NOT_MEMORY = new Set([
+  ...['.claude', '.claude.json', '.credentials.json', 'settings.json', 'settings.local.json', 'projects', 'todos'],
+  ...['shell-snapshots', 'statsig', 'file-history', 'session-env', 'plugins', 'ide', 'debug'],
+  ...['.codex', 'auth.json', 'config.toml', 'sessions', 'archived_sessions', '.ssh', '.bashrc', '.profile'],
+]);
 
-/** A copy can be of the memory folder, of a project's folder, of the configuration folder, or of a home. */
+/**
+ * A copy can be of the memory folder, of a project's folder, of the folder of all projects, of the configuration folder, or
+ * of a home. Only what holds nothing of another kind is taken for a memory folder itself.
+ */
 function memoryInCopy(root: string, has: (path: string) => boolean, names: readonly string[]): string | undefined {
-  const ofProject = `projects/${claudeSlug(root)}/memory`;
-  const within = [ofProject, `.claude/${ofProject}`].find(has);
+  const ofProject = `${claudeSlug(root)}/memory`;
+  const within = [ofProject, `projects/${ofProject}`, `.claude/projects/${ofProject}`].find(has);
   if (within !== undefined) return within;
-  if (names.some((name) => SESSION.test(name))) return has('memory') ? 'memory' : undefined;
-  return names.some((name) => NOT_MEMORY.includes(name)) ? undefined : '.';
+  const hasIndex = names.includes('MEMORY.md');
+  if (!hasIndex && has('memory') && names.every((name) => name === 'memory' || OF_PROJECT.test(name))) return 'memory';
+  const other = names.some(
+    (name) =>
+      OF_PROJECT.test(name) ||
+      NOT_MEMORY.has(name) ||
+      // A folder of a project, a home among others, a repository.
+      (name.startsWith('-') && has(name)) ||
+      ['.claude', '.codex', '.git'].some((hidden) => has(`${name}/${hidden}`)),
+  );
+  return other || (!hasIndex && names.includes('.git')) ? undefined : '.';
 }
 
 /**

@@ -29,6 +29,8 @@ const PATTERNS: readonly string[] = [
   // Open files removed under FUSE and NFS.
   '\\.fuse_hidden[0-9a-f]{8,}',
   '\\.nfs[0-9a-f]{8,}',
+  // A Git repository: its files are many, and no notes.
+  '\\.git',
   // Desktops: macOS, Windows, KDE, the trash of a volume.
   '\\.DS_Store',
   '\\._[^/]+',

@@ -6,8 +6,8 @@
 export class Counterparts {
   /** Paths of memory, folders included. */
   readonly #memory: Set<string>;
-  /** The same by their normal form, joined to the path of the folder that they lie in. */
-  readonly #byForm = new Map<string, string[]>();
+  /** The files and the folders by their normal form, joined to the path of the folder that they lie in. */
+  readonly #byForm = { file: new Map<string, string[]>(), folder: new Map<string, string[]>() };
   /** Paths of the machine, folders included. */
   readonly #machine: Set<string>;
   /** Paths of memory that stand for one of another form, with the machine's path. */
@@ -18,14 +18,14 @@ export class Counterparts {
    * @param machine paths of the files in the machine's folder
    */
   constructor(memory: Iterable<string>, machine: Iterable<string>) {
-    this.#memory = withFolders(memory);
+    const files = new Set(memory);
+    this.#memory = withFolders(files);
     this.#machine = withFolders(machine);
     for (const path of this.#memory) {
       const [folder, name] = split(path);
       const form = joined(folder, name.normalize('NFC'));
-      const same = this.#byForm.get(form);
-      if (same) same.push(path);
-      else this.#byForm.set(form, [path]);
+      const forms = this.#byForm[files.has(path) ? 'file' : 'folder'];
+      forms.set(form, [...(forms.get(form) ?? []), path]);
     }
   }
 
@@ -35,15 +35,15 @@ export class Counterparts {
     let walked = '';
     for (const name of path.split('/')) {
       walked = joined(walked, name);
-      found = this.#within(found, name, walked);
+      found = this.#within(found, name, walked, walked === path ? 'file' : 'folder');
     }
     return found;
   }
 
-  #within(folder: string, name: string, walked: string): string {
+  #within(folder: string, name: string, walked: string, kind: 'file' | 'folder'): string {
     const exact = joined(folder, name);
     if (this.#memory.has(exact)) return exact;
-    const others = this.#byForm.get(joined(folder, name.normalize('NFC'))) ?? [];
+    const others = this.#byForm[kind].get(joined(folder, name.normalize('NFC'))) ?? [];
     const free = (other: string): boolean => !this.#machine.has(other) && (this.#taken.get(other) ?? walked) === walked;
     const other = others.find(free);
     if (other !== undefined) this.#taken.set(other, walked);

@@ -21,6 +21,7 @@ import { dirname, join } from 'node:path';
 import { isSystemError, MendError } from '../errors.js';
 import { printable } from '../project/printable.js';
 import { type ExportFile, FILE_MODE, FOLDER_MODE, foldersOf } from './export-files.js';
+import { fileTime } from './file-time.js';
 
 /**
  * Writes files into a folder that is missing or empty. They come to be under a hidden name first, which every harness
@@ -87,7 +88,7 @@ function writeFile(path: string, parts: Iterable<Buffer>, mtime?: number): void 
     for (const part of parts) for (let at = 0; at < part.length; ) at += writeSync(fd, part, at);
     fchmodSync(fd, FILE_MODE);
     // Times go through a float, which is exact to less than half a microsecond.
-    if (mtime !== undefined) futimesSync(fd, (mtime + 0.5) / 1e6, (mtime + 0.5) / 1e6);
+    if (mtime !== undefined) futimesSync(fd, fileTime(mtime), fileTime(mtime));
     else fsyncSync(fd);
   } finally {
     closeSync(fd);

@@ -5,6 +5,7 @@ import type { ImportDispute } from '../store/import-disputes.js';
 import type { MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
+import type { VersionRow } from '../store/version-table.js';
 import { conflictReason } from './conflict-reason.js';
 import type { ImportedFile, ImportOptions } from './import-options.js';
 import { type Plan, plan, type Situation } from './plan.js';
@@ -55,7 +56,7 @@ export class FileImport {
       const { outcome, linesLost = 0 } = made;
       const overLimit = made.head && this.#overLimit(sight.head, made.head.length);
       if (overLimit) return { path, outcome: 'skipped', linesLost: 0, reason: overLimit };
-      const takes = made.head !== undefined || made.keep !== undefined;
+      const takes = stores(made);
       if (takes && !scanned) {
         const [finding] = (await scan?.(path, bytes)) ?? [];
         if (finding) return { path, outcome: 'skipped', linesLost: 0, reason: secretReason(finding) };
@@ -63,7 +64,7 @@ export class FileImport {
         continue;
       }
       if (this.#carryOut(made, sight))
-        return { path, outcome, linesLost, reason: outcome === 'conflict' ? conflictReason(made.reason) : null };
+        return { path, outcome, linesLost, reason: made.reason ? conflictReason(made.reason) : null };
     }
   }
 
@@ -93,6 +94,7 @@ export class FileImport {
       head: head && { id: head.content, bytes: () => store.content(head.content) },
       base: base && { ...base, bytes: () => store.contentIfKept(base.sent) },
       disputed: this.#disputed(head, dispute),
+      isKeptAside: dispute !== undefined && this.#isKeptAside(),
       options,
       fits: (length) => length <= limits.fileBytes && this.#overLimit(head, length) === undefined,
     };
@@ -100,17 +102,21 @@ export class FileImport {
 
   #disputed(head: MemoryFile | undefined, dispute: ImportDispute | undefined): Situation['disputed'] {
     if (!dispute?.sent.equals(sha256(this.#file.bytes))) return 'no';
-    const stored = head && this.#store.contents.digest(head.content)?.sha256;
-    return stored?.equals(dispute.stored) && !this.#isDecided(dispute.sent) ? 'again' : 'settled';
+    if (!head || dispute.stored.length === 0) return 'settled';
+    for (const { kind, sha256: content } of this.#history()) {
+      if (kind === 'restored' || kind === 'removed') return 'settled';
+      if (kind === 'conflict' && content.equals(dispute.sent)) break;
+    }
+    return 'waits';
   }
 
-  /** Whether a person chose what the file holds since the conflict came about: `mend memory restore` of any version. */
-  #isDecided(sent: Buffer): boolean {
-    for (const { kind, sha256: content } of this.#store.versions.of(this.#tree.id, this.#file.target)) {
-      if (kind === 'restored') return true;
-      if (kind === 'conflict' && content.equals(sent)) return false;
-    }
-    return false;
+  #isKeptAside(): boolean {
+    const sent = sha256(this.#file.bytes);
+    return this.#history().some(({ kind, sha256: content }) => kind === 'conflict' && content.equals(sent));
+  }
+
+  #history(): VersionRow[] {
+    return this.#store.versions.of(this.#tree.id, this.#file.target);
   }
 
   /** Why the project may not have so many bytes for this file, or not one file more. */
@@ -135,7 +141,9 @@ export class FileImport {
       const { target, bytes } = this.#file;
       const { machine } = this.#options.source;
       const session = made.head || made.keep ? (this.#options.session?.() ?? 0) : 0;
-      const sent = store.putContent(bytes);
+      // What nobody takes as a head or a version is not stored: it may have been purged.
+      const sent = stores(made) ? store.putContent(bytes) : this.#kept(now);
+      if (sent === undefined) return true;
       if (made.keep) {
         store.addVersion({ tree: this.#tree.id, path: target, content: sent, kind: made.keep, session, machine });
       }
@@ -154,9 +162,16 @@ export class FileImport {
     return this.#memory.put(target, head, { kind: 'merged', session, machine, merge });
   }
 
+  /** The content that the machine sent, if the store has its bytes. */
+  #kept({ known }: Pick<Sight, 'known'>): number | undefined {
+    return known !== undefined && this.#store.contentIfKept(known) ? known : undefined;
+  }
+
   /** Whether the next import has to know anything that is not remembered already. */
-  #isNews({ remember }: Plan, { head, base, dispute, known }: Sight): boolean {
-    if (remember !== 'exchange') return false;
+  #isNews(made: Plan, { head, base, dispute, known }: Sight): boolean {
+    const stored = head && this.#store.contents.digest(head.content)?.sha256;
+    if (made.remember === 'conflict') return !stored || !dispute?.stored.equals(stored);
+    if (made.remember === undefined || (!stores(made) && this.#kept({ known }) === undefined)) return false;
     return dispute !== undefined || base?.sent !== known || base?.stored !== head?.content;
   }
 
@@ -172,9 +187,15 @@ export class FileImport {
     }
     const theirs = head && store.contents.digest(head.content)?.sha256;
     if (remember === 'conflict' && theirs) {
-      store.disputes.put(machine, folder, tree, path, { sent: sha256(bytes), stored: theirs });
+      const file = target === path ? null : target;
+      store.disputes.put(machine, folder, tree, { path, sent: sha256(bytes), stored: theirs, file });
     }
   }
+}
+
+/** Whether a plan has the store keep what the machine sent. */
+function stores({ outcome, head, keep }: Plan): boolean {
+  return head !== undefined || keep !== undefined || outcome === 'merged';
 }
 
 function sha256(bytes: Buffer): Buffer {

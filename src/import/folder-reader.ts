@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, read
 import { isSystemError } from '../errors.js';
 import { storableTime } from '../ports/clock.js';
 import { DEPTH_MAX, nameFault } from '../ports/limits.js';
+import { HeldFolder } from './held-folder.js';
 
 /** A regular file of a folder, as it was read. */
 export interface FoundFile {
@@ -28,44 +29,72 @@ export interface FolderListing {
 /** Times that a file is read again when it changed meanwhile. */
 const TRIES = 5;
 
-/** Lists a memory folder: regular files, in the order of their names. Links are never followed. */
+/**
+ * Lists a memory folder: regular files, in the order of their names. Links are never followed, nor mounts in the folder:
+ * each folder is read through a handle on it, so that nothing which takes its place meanwhile leads elsewhere.
+ */
 export function listFolder(folder: string, isLocal: (path: string) => boolean, fileBytes: number): FolderListing {
   const files: string[] = [];
   const skipped: Skipped[] = [];
-  const visit = (relative: string, depth: number): void => {
-    const names = attempt(relative || '.', skipped, () =>
-      readdirSync(relative === '' ? folder : `${folder}/${relative}`, { encoding: 'buffer' }),
-    );
+  let device: number | undefined;
+  const visit = (held: HeldFolder, relative: string, depth: number): void => {
+    const names = attempt(relative || '.', skipped, () => readdirSync(held.at(), { encoding: 'buffer' }));
     for (const raw of names?.sort(Buffer.compare) ?? []) {
       const name = raw.toString();
       const path = relative === '' ? name : `${relative}/${name}`;
       const reason =
-        !isUtf8(raw) || nameFault(name) ? 'name is not valid UTF-8' : depth > DEPTH_MAX ? 'lies too deep' : undefined;
+        !isUtf8(raw) || nameFault(name)
+          ? 'has a name that is not valid UTF-8'
+          : depth > DEPTH_MAX
+            ? 'lies too deep'
+            : undefined;
       if (reason) skipped.push({ path, reason });
-      else if (!isLocal(path)) visitEntry(path, depth);
+      else if (!isLocal(path)) visitEntry(held, name, path, depth);
     }
   };
-  const visitEntry = (path: string, depth: number): void => {
-    const stat = attempt(path, skipped, () => lstatSync(`${folder}/${path}`));
+  const visitEntry = (held: HeldFolder, name: string, path: string, depth: number): void => {
+    const stat = attempt(path, skipped, () => lstatSync(held.at(name)));
     if (!stat) return;
-    const reason = stat.isDirectory() ? undefined : refusal(stat, fileBytes);
+    const reason = stat.isDirectory()
+      ? stat.dev === device
+        ? undefined
+        : 'lies on another file system, as in a mount'
+      : refusal(stat, fileBytes);
     if (reason) skipped.push({ path, reason });
-    else if (stat.isDirectory()) visit(path, depth + 1);
-    else files.push(path);
+    else if (!stat.isDirectory()) files.push(path);
+    else enter(path, () => held.enter(name), depth + 1);
   };
-  visit('', 1);
+  const enter = (path: string, open: () => HeldFolder, depth: number): void => {
+    const held = attempt(path || '.', skipped, open);
+    if (!held) return;
+    try {
+      device ??= lstatSync(held.at('.')).dev;
+      visit(held, path, depth);
+    } finally {
+      held.close();
+    }
+  };
+  enter('', () => HeldFolder.open(folder), 1);
   return { files, skipped };
 }
 
 /** Reads one file of a listing, or tells why that cannot be done. */
 export function readListed(folder: string, path: string, fileBytes: number): FoundFile | Skipped {
   const skipped: Skipped[] = [];
+  const names = path.split('/');
+  const name = names.pop() ?? '';
   const file = attempt(path, skipped, () => {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const read = readWhole(`${folder}/${path}`, fileBytes);
-      if (read) return read;
+    const held = HeldFolder.walk(folder, names);
+    if (!(held instanceof HeldFolder)) return held === 'missing' ? 'is gone' : 'lies in a folder that became a link';
+    try {
+      for (let tries = 0; tries < TRIES; tries++) {
+        const read = readWhole(held.at(name), fileBytes);
+        if (read) return read;
+      }
+      return 'changed while it was read';
+    } finally {
+      held.close();
     }
-    return 'changed while it was read';
   });
   if (file === undefined) return skipped[0] ?? { path, reason: 'cannot be read' };
   return typeof file === 'string' ? { path, reason: file } : file;

@@ -7,6 +7,8 @@ import { FileImport } from './file-import.js';
 import { listFolder, readListed } from './folder-reader.js';
 import type { ImportedFile, ImportOptions } from './import-options.js';
 
+const BUSY = "could not be stored, as another process holds mend's store: try again";
+
 /**
  * Imports a memory folder into a tree (spec §7): what changed there since the last import from it is added, replaces
  * what the store has, or is merged with it. Each file is imported whole or not at all, in one transaction, so an
@@ -31,12 +33,20 @@ export async function importFolder(
     imported.push(file);
     progress?.(file, imported.length, total);
   };
+  let busy = false;
   for (const path of files) {
+    // Whoever holds the store so long is not waited for again.
+    if (busy) {
+      note(left(path, BUSY));
+      continue;
+    }
     const found = readListed(folder, path, limits.fileBytes);
     if ('reason' in found) note(left(path, found.reason));
     else {
       const file = { path, target: counterparts.of(path), ...found };
-      note(await unlessInTheWay(path, () => new FileImport(store, tree, memory, file, options).run()));
+      const imported = await unlessInTheWay(path, () => new FileImport(store, tree, memory, file, options).run());
+      busy = imported.reason === BUSY;
+      note(imported);
     }
   }
   for (const { path, reason } of skipped) note(left(path, reason));
@@ -55,6 +65,7 @@ async function unlessInTheWay(path: string, work: () => Promise<ImportedFile>): 
     if (isSystemError(error, 'EISDIR')) return left(path, 'is a folder in memory');
     if (isSystemError(error, 'ENOTDIR')) return left(path, 'lies in a folder that is a file in memory');
     if (isSystemError(error, 'SQLITE_FULL')) return left(path, "does not fit on the disk of mend's store");
+    if (isSystemError(error, 'SQLITE_BUSY')) return left(path, BUSY);
     throw error;
   }
 }

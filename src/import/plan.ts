@@ -18,8 +18,13 @@ export interface Situation {
   readonly base:
     | { readonly sent: number; readonly stored: number; readonly bytes: () => Buffer | undefined }
     | undefined;
-  /** True when this very content met this very head before, and could not be merged. */
-  readonly disputed: 'again' | 'settled' | 'no';
+  /**
+   * Whether this very content could not be merged at an earlier import: `waits` until a person settles it, `settled`
+   * since, or `no`.
+   */
+  readonly disputed: 'waits' | 'settled' | 'no';
+  /** Whether the store has this content as a version of kind `conflict`. */
+  readonly isKeptAside: boolean;
   readonly options: MergeOptions;
   /** Whether the store may hold a head of so many bytes. */
   readonly fits: (bytes: number) => boolean;
@@ -42,9 +47,12 @@ export interface Plan {
 }
 
 /** Decides what becomes of one file. Pure; slow where two large texts have to be merged. */
-export function plan({ machine, head, base, disputed, options, fits }: Situation): Plan {
+export function plan({ machine, head, base, disputed, isKeptAside, options, fits }: Situation): Plan {
+  const conflict = (reason: ConflictReason): Plan => {
+    const keep = isKeptAside ? {} : { keep: 'conflict' as const };
+    return { outcome: 'conflict', ...keep, remember: 'conflict', reason };
+  };
   if (head?.id !== undefined && head.id === machine.id) return { outcome: 'same', remember: 'exchange' };
-  if (disputed === 'again') return { outcome: 'conflict', linesLost: 0 };
   if (disputed === 'settled') return { outcome: head ? 'kept' : 'not added', remember: 'exchange' };
   if (base && base.sent === machine.id) return { outcome: head ? 'kept' : 'not added' };
   if (!head) return { outcome: 'added', head: machine.bytes, remember: 'exchange' };
@@ -66,8 +74,4 @@ export function plan({ machine, head, base, disputed, options, fits }: Situation
   if (result.bytes.equals(sides.store)) return settled;
   if (!fits(result.bytes.length)) return conflict('over the limit');
   return { ...settled, head: result.bytes, merged: { base: baseBytes !== undefined } };
-}
-
-function conflict(reason: ConflictReason): Plan {
-  return { outcome: 'conflict', keep: 'conflict', remember: 'conflict', reason };
 }

@@ -1,23 +1,13 @@
-import { hash } from 'node:crypto';
-import {
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  type Stats,
-  unlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { hash, randomBytes } from 'node:crypto';
+import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { isSystemError } from '../errors.js';
-import type { ImportBase } from '../store/import-bases.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
+import { fileTime } from './file-time.js';
 import type { Skipped } from './folder-reader.js';
+import { HeldFolder } from './held-folder.js';
+import { knownOf } from './known-content.js';
 
 /** Bytes that a file of memory may have at most, whatever the settings say; no larger one is read. */
 const LARGEST = 64 * 1024 * 1024;
@@ -36,7 +26,6 @@ export interface WrittenBack {
  */
 export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenBack {
   const heads = new MemoryFiles(store, tree).list();
-  const bases = store.bases.of(store.machine, folder, tree.id);
   const skipped: Skipped[] = [];
   let written = 0;
   let removed = 0;
@@ -53,12 +42,7 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   };
   for (const head of heads) {
     attempt(head.path, () => {
-      const sent = bases.get(head.path)?.sent;
-      const dispute = store.disputes.get(store.machine, folder, tree.id, head.path);
-      const result = writeHead(store, folder, head, [
-        ...(sent === undefined ? [] : [store.contents.digest(sent)?.sha256]),
-        dispute?.sent,
-      ]);
+      const result = writeHead(store, tree, folder, head);
       if (typeof result === 'string') return result;
       if (result) written++;
       const base = { path: head.path, sent: head.content, stored: head.content };
@@ -70,11 +54,14 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
     });
   }
   const kept = new Set(heads.map((head) => head.path));
-  for (const [path, base] of bases) {
+  const exchanged = [
+    ...store.bases.of(store.machine, folder, tree.id).keys(),
+    ...store.disputes.of(store.machine, folder, tree.id).map(({ path }) => path),
+  ];
+  for (const path of new Set(exchanged)) {
     if (kept.has(path)) continue;
     attempt(path, () => {
-      const outcome = removeUnchanged(store, tree, folder, base);
-      if (outcome === 'removed') removed++;
+      if (removeUnchanged(store, tree, folder, path) === 'removed') removed++;
       return undefined;
     });
   }
@@ -83,66 +70,77 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
 
 /**
  * Removes the plain file of a note that is not in memory any more, unless something else changed it since the last
- * exchange; then it stays, for the next mount to take in.
- * @param base the last exchange, which is forgotten when there is no file left
+ * exchange; then it stays, for the next mount to take in. The exchange is forgotten when there is no file left.
+ * @param path the file's path in the folder
  */
 export function removeUnchanged(
   store: Store,
   tree: TreeRow,
   folder: string,
-  base: ImportBase,
+  path: string,
 ): 'removed' | 'changed' | 'missing' {
-  const file = `${folder}/${base.path}`;
-  const reached = reach(folder, base.path, false) === 'reached';
-  const there = reached ? lstatSync(file, { throwIfNoEntry: false }) : undefined;
-  if (there && !holds(file, there, store.contents.digest(base.sent)?.sha256)) return 'changed';
-  if (there) unlinkSync(file);
-  store.write(() => store.bases.delete(store.machine, folder, tree.id, base.path));
+  const { held, name } = reach(folder, path, false);
+  let there = false;
+  if (held instanceof HeldFolder) {
+    try {
+      there = lstatSync(held.at(name), { throwIfNoEntry: false }) !== undefined;
+      if (there && !holdsOne(held.at(name), knownOf(store, tree, folder, path))) return 'changed';
+      if (there) unlinkSync(held.at(name));
+    } finally {
+      held.close();
+    }
+  }
+  store.write(() => {
+    store.bases.delete(store.machine, folder, tree.id, path);
+    store.disputes.delete(store.machine, folder, tree.id, path);
+  });
   return there ? 'removed' : 'missing';
 }
 
-/**
- * Walks to the folder that a path lies in, and makes it when asked to. Never through a link, which would lead out.
- * A missing folder is not an error unless it should have been made.
- */
-function reach(folder: string, path: string, make: boolean): 'reached' | 'missing' | 'blocked' {
-  let at = folder;
-  for (const name of ['', ...path.split('/').slice(0, -1)]) {
-    if (name !== '') at = `${at}/${name}`;
-    const stat = lstatSync(at, { throwIfNoEntry: false });
-    if (stat && !stat.isDirectory()) return 'blocked';
-    if (!stat && !make) return 'missing';
-    if (!stat) mkdirSync(at, { recursive: at === folder, mode: 0o700 });
+/** The folder that a path lies in, held open. Never through a link, which would lead out. */
+function reach(folder: string, path: string, make: boolean) {
+  const names = path.split('/');
+  const name = names.pop() ?? '';
+  return { held: HeldFolder.walk(folder, names, make), name };
+}
+
+/** Whether a path is a regular file with one of the given hashes. */
+function holdsOne(file: string, known: readonly Buffer[]): boolean {
+  const stat = lstatSync(file);
+  if (known.length === 0 || !stat.isFile() || stat.size > LARGEST) return false;
+  const digest = hash('sha256', readFileSync(file), 'buffer');
+  return known.some((sha256) => sha256.equals(digest));
+}
+
+/** Returns true when the file was written, false when it was there already, and why not when something is in the way. */
+function writeHead(store: Store, tree: TreeRow, folder: string, head: MemoryFile): boolean | string {
+  const { held, name } = reach(folder, head.path, true);
+  if (!(held instanceof HeldFolder)) return 'lies in a folder that is a link or a file on this machine';
+  try {
+    return writeInto(store, tree, folder, head, held, name);
+  } finally {
+    held.close();
   }
-  return 'reached';
 }
 
-function holds(file: string, stat: Stats, sha256: Buffer | undefined): boolean {
-  if (sha256 === undefined || !stat.isFile() || stat.size > LARGEST) return false;
-  return hash('sha256', readFileSync(file), 'buffer').equals(sha256);
-}
-
-/**
- * Returns true when the file was written, false when it was there already, and why not when something is in the way.
- * @param known hashes of what the store has from the folder: what was exchanged last, and what could not be merged
- */
-function writeHead(
+function writeInto(
   store: Store,
+  tree: TreeRow,
   folder: string,
   head: MemoryFile,
-  known: readonly (Buffer | undefined)[],
+  held: HeldFolder,
+  name: string,
 ): boolean | string {
-  if (reach(folder, head.path, true) === 'blocked') return 'lies in a folder that is a link or a file on this machine';
-  const file = `${folder}/${head.path}`;
+  const file = held.at(name);
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile()) return 'is not a regular file on this machine';
-  if (there && holds(file, there, store.contents.digest(head.content)?.sha256)) return false;
-  if (there && !known.some((sha256) => holds(file, there, sha256))) {
+  const own = store.contents.digest(head.content)?.sha256;
+  if (there && own && holdsOne(file, [own])) return false;
+  if (there && !holdsOne(file, knownOf(store, tree, folder, head.path)))
     return 'was changed on this machine meanwhile; the next mount takes it in';
-  }
-  const time = head.row.mtime / 1e6;
+  const time = fileTime(head.row.mtime);
   // Not made from the file's name, which may be as long as a name can be; every harness takes it for left behind.
-  const temporary = join(dirname(file), `.mend.tmp.${process.pid}.${Date.now().toString(16)}`);
+  const temporary = held.at(`.mend.tmp.${process.pid}.${randomBytes(6).toString('hex')}`);
   try {
     writeFileSync(temporary, store.content(head.content), { mode: 0o600, flag: 'wx' });
     if (there) chmodSync(temporary, there.mode & 0o7777);

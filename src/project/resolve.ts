@@ -48,7 +48,12 @@ export function findProject(table: ProjectTable, repository: Repository, machine
 export function projectByName(table: ProjectTable, name: string): Project {
   const project = table.byName(name);
   if (project !== undefined) return project;
-  throw new MendError(`there is no project "${printable(name)}": "mend project list" shows the names`);
+  throw noSuchProject(name);
+}
+
+/** The error for a name that no project has. */
+export function noSuchProject(name: string): MendError {
+  return new MendError(`there is no project "${printable(name)}": "mend project list" shows the names`);
 }
 
 /** The one project that everything known of the repository speaks for; undefined when nothing is known. */

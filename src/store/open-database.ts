@@ -111,6 +111,8 @@ function checkOwner(file: string): void {
         `the store ${path} belongs to user ${stat.uid}, not to you: set MEND_STORE_DIR to a folder of yours`,
       );
     }
+    if ((stat.mode & 0o600) !== 0o600)
+      throw new MendError(`you may not read and write the store ${path}: run "chmod 600 ${path}"`);
     if ((stat.mode & 0o077) !== 0) throw new MendError(`others may read the store ${path}: run "chmod 600 ${path}"`);
   }
 }
@@ -130,15 +132,20 @@ function damaged(file: string, cause?: unknown): MendError {
   });
 }
 
-/** A sentence for people in place of an error of SQLite, where there is one to say. */
+/** A sentence for people in place of an error of SQLite or of its files, where there is one to say. */
 export function explain(error: unknown, file: string): unknown {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const code = isSystemError(error) ? String(error.code) : '';
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) return damaged(file, error);
-  if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY')) {
+  if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
+    return new MendError(`the disk with the store ${file} is full: make room and try again`, { cause: error });
+  const isOfFile = code === 'EACCES' && String((error as NodeJS.ErrnoException).path).startsWith(file);
+  if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY') || isOfFile) {
     return new MendError(`cannot write the store ${file}: check the permissions of its folder`, { cause: error });
   }
   if (code.startsWith('SQLITE_BUSY')) {
-    return new MendError(`the store ${file} is busy: try again when the other mend command is done`, { cause: error });
+    return new MendError(`the store ${file} is busy: try again when the other process that holds it is done`, {
+      cause: error,
+    });
   }
   return error;
 }

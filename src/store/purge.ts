@@ -64,6 +64,7 @@ export function purge(store: Store, target: PurgeTarget, isServed: (owner: strin
     const wanted = rows.withBytes(chosen === undefined ? takeFile(store, rows, tree, path) : [chosen]);
     rows.emptyOrphans(wanted);
     const sha256 = wanted.flatMap((id) => store.contents.digest(id) ?? []).map((digest) => digest.sha256);
+    for (const sent of sha256) store.disputes.settle(tree.id, path, sent);
     const held = new Set(rows.referenced(wanted));
     const keepers = [...held].flatMap((id) => rows.keepers(id));
     keepers.push(...localCopies(store, rows, sha256));

@@ -9,6 +9,7 @@ const BUSY_TIMEOUT = 2000;
 const IMAGE_MAXIMUM = 1024 ** 3;
 /** Offsets in the file's header that say whether it has a write-ahead log (SQLite's file format, 1.3.3). */
 const JOURNAL_MODES = [18, 19] as const;
+/** The value of a file without one, the only kind that can be opened in memory. */
 const ROLLBACK_JOURNAL = 1;
 
 /**
@@ -48,7 +49,8 @@ function readImage(file: string): Buffer | undefined {
   }
 }
 
-function openImage(image: Buffer): Database.Database {
+/** Opens the bytes of a database file in memory; they are changed to say that there is no log. */
+export function openImage(image: Buffer, options: Database.Options = { readonly: true }): Database.Database {
   for (const at of JOURNAL_MODES) if (at < image.length) image[at] = ROLLBACK_JOURNAL;
-  return new Database(image, { readonly: true });
+  return new Database(image, options);
 }

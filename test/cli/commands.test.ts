@@ -52,7 +52,9 @@ test('adopt counts what lies in the folder', async () => {
   expect(await person.done('adopt')).toBe(
     `Claude Code keeps 1 memory file for this repository in ${person.memory}\n  "mend memory import" brings it into the store; "mend mount" does so, too, and mounts the folder\n`,
   );
-  expect(await person.json('adopt')).toEqual([{ harness: 'claude', folder: person.memory, files: 1, live: false }]);
+  expect(await person.json('adopt')).toEqual([
+    { harness: 'claude', folder: person.memory, files: 1, live: false, fault: null },
+  ]);
 });
 
 test('mount takes in what lies there, and a second one changes nothing', async () => {
@@ -61,7 +63,9 @@ test('mount takes in what lies there, and a second one changes nothing', async (
   expect(await person.done('mount', '--harness', 'claude')).toBe(`already mounted ${person.memory}\n`);
   expect(await person.done('mount', person.repository)).toBe(`already mounted ${person.memory}\n`);
   expect(person.mounts()).toEqual([person.memory]);
-  expect(await person.json('adopt')).toEqual([{ harness: 'claude', folder: person.memory, files: 1, live: true }]);
+  expect(await person.json('adopt')).toEqual([
+    { harness: 'claude', folder: person.memory, files: 1, live: true, fault: null },
+  ]);
   expect(await person.done('adopt')).toContain('live');
 });
 
@@ -164,7 +168,12 @@ describe('with files of several kinds', () => {
       ['plain.md', 'saved'],
     ]);
     expect(await person.done('memory', 'log')).toContain('"two words/\\"q\\" 🌱 ñ.md"');
-    expect(await person.json('memory', 'log', 'nosuch.md')).toEqual([]);
+    for (const options of [[], ['--json']])
+      expectRefusal(
+        await person.mend(['memory', 'log', 'nosuch.md', ...options]),
+        1,
+        /has no versions of nosuch\.md: "mend memory" lists the files/,
+      );
   });
 
   test('status tells what is mounted', async () => {

@@ -56,6 +56,7 @@ const cases: readonly (readonly [typed: string, words: readonly string[]])[] = [
   ['mend memory show my\\ note.md --version ⇥', ['memory', 'show', 'my note.md', '--version', '1']],
   ['mend memory show -- oth⇥', ['memory', 'show', '--', 'other.md']],
   ['mend help mou⇥', ['help', 'mount']],
+  ['mend help mem⇥sea⇥', ['help', 'memory', 'search']],
   ['mend mount di⇥', ['mount', 'dir one/']],
   ['mend memory import --from=di⇥', ['memory', 'import', '--from=dir one/']],
   ['mend memory export di⇥', ['memory', 'export', 'dir one/']],

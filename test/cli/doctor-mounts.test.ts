@@ -24,7 +24,7 @@ describe('a daemon', () => {
     await until(() => person.daemons().length === 0);
     expectFault(
       await examined(person),
-      /^problem mounts: \S+\/memory has lost the daemon that served it: run "mend mount" or "mend unmount" for it/,
+      /^problem mounts: \S+\/memory has lost the daemon that served it: run "mend unmount \S+\/memory", or "mend mount" in its checkout$/,
     );
     await person.done('unmount');
     expect(faults(await examined(person))).toEqual([]);
@@ -122,7 +122,7 @@ describe('what is in the memory', () => {
     expectAmong(findings, /^warning memory: project "garden": keys\.md \(line 1, [^)]*\) may hold a secret/);
     expectAmong(
       findings,
-      /^warning interrupted: cut\.md of project "garden" has 1 interrupted save: see "mend memory log cut\.md"/,
+      /^warning interrupted: cut\.md of project "garden" has 1 interrupted save: see "mend memory log cut\.md", restore what you need, and "mend memory purge cut\.md" the version$/,
     );
     expect(JSON.stringify(findings)).not.toContain(token);
   });

@@ -207,9 +207,27 @@ describe('a memory folder', () => {
   test('with files that would be left out', async () => {
     await person.shell('mkdir -p "$M"; cd "$M"; ln -s /etc/passwd link.md; mkfifo pipe; truncate -s 1048577 big.md');
     const findings = await examined(person);
-    expectAmong(findings, /^warning skipped: \S+link\.md is not taken in: it is a symbolic link: /);
-    expectAmong(findings, /^warning skipped: \S+pipe is not taken in: it is not a regular file: /);
-    expectAmong(findings, /^warning skipped: \S+big\.md is not taken in: it is larger than 1048576 bytes: /);
+    expectAmong(
+      findings,
+      /skipped: \S+link\.md is not taken in: it is a symbolic link: put what it leads to in its place/,
+    );
+    expectAmong(findings, /skipped: \S+pipe is not taken in: it is not a regular file: move it away$/);
+    expectAmong(findings, /skipped: \S+big\.md is not taken in: it is larger than 1048576 bytes: split it, or raise/);
+  });
+
+  test('with what cannot be read, which the hint opens', async () => {
+    await person.shell(`mkdir -p "$M/sub"; cd "$M"; echo x > "it's.md"; echo x > sub/b.md; chmod 0 "it's.md" sub`);
+    const findings = (await examined(person)).filter(({ check }) => check === 'skipped');
+    expect(findings.map(({ status, message }) => `${status} ${message.replace(/^.*\/memory\//, '')}`).sort()).toEqual([
+      'warning it\'s.md" is not taken in: it cannot be read (EACCES)',
+      'warning sub is not taken in: it cannot be read (EACCES)',
+    ]);
+    for (const { hint } of findings)
+      await person.shell(/^make it readable for you: (chmod .*)$/.exec(hint ?? '')?.[1] ?? '');
+    expect((await examined(person)).filter(({ check }) => check === 'skipped')).toMatchObject([{ status: 'ok' }]);
+    await person.shell('chmod 0 "$M"');
+    expectAmong(await examined(person), /skipped: \S+\/memory is not taken in: it cannot be read \(EACCES\): make it/);
+    await person.shell('chmod 700 "$M"');
   });
 
   test('with a temporary file of a write-back that was killed', async () => {
@@ -226,7 +244,11 @@ describe('a memory folder', () => {
     expect(memoryFolder(person.user.home, other)).toBe(memoryFolder(person.user.home, twin));
     expect(await person.mend(['mount'], { cwd: other })).toMatchObject({ code: 0, stderr: '' });
     expect(faults(await examined(person, { cwd: other }))).toEqual([]);
-    expectAmong(
+    await person.shell(
+      'echo x > "$HOME/.claude/projects/$(basename "$(dirname "$M")" | sed s/garden/gar-den/)/memory/a.md"',
+    );
+    // Nor is it advised to mount what would be refused.
+    expectFault(
       await examined(person, { cwd: twin }),
       /^problem shared-folders: the memory folder \S+ of \S+\/gar-den is that of \S+\/gar\/den, too, which belongs to project "den"[^\n]*: run "mend project link /,
     );
@@ -241,7 +263,10 @@ describe('projects', () => {
     await person.done('mount');
     expect(await person.mend(['mount'], { cwd: join(person.user.home, 'other') })).toMatchObject({ code: 0 });
     expect(faults(await examined(person))).toEqual([]);
+    await person.shell('echo x > "$M/a.md"');
+    await person.rest();
     await git('remote', 'add', 'origin', 'https://example.org/a/other.git');
+    // Nor is it advised to mount what would be refused.
     const wanted = /^problem identity: [^\n]*"mend project (link|new)/;
     expectFault(await examined(person), wanted);
     // From elsewhere, too.
@@ -257,6 +282,12 @@ describe('projects', () => {
     expectFault(
       await examined(person, { cwd: person.user.home }),
       /^warning checkouts: project "garden" has no checkout on this machine any more \(\S+\/garden\): run "mend mount" where it is now, or "mend project forget garden"/,
+    );
+    const renaming = ['project', 'rename', 'garden', "my 'garden'"];
+    expect(await person.mend(renaming, { cwd: person.user.home })).toMatchObject({ code: 0, stderr: '' });
+    expectFault(
+      await examined(person, { cwd: person.user.home }),
+      /or "mend project forget 'my '\\''garden'\\'''" when/,
     );
   });
 

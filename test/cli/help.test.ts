@@ -49,7 +49,7 @@ describe('every command', () => {
     const result = await person.mend([...words.split(' ').slice(1), '--nosuch']);
     // A group of commands runs one of them when none is named.
     const run = command.commands.length > 0 && command.parent ? `${words} list` : words;
-    expectRefusal(result, 2, new RegExp(`^mend: [^"]* option [^"]*: "${run} --help" says what there is\\n$`));
+    expectRefusal(result, 2, new RegExp(`^mend: [^"]* option [^"]*: "${run} --help" says what there is\n$`));
   });
 });
 
@@ -62,6 +62,49 @@ test('mend --help lists commands in groups, one line each', async () => {
   const names = lines.map((line) => line.trim().split(' ')[0]);
   expect(names.slice(0, 3)).toEqual(['mount', 'unmount', 'status']);
   expect(names.at(-1)).toBe('help');
+});
+
+describe('mend help', () => {
+  test.each(commands)('%s is what --help prints', async (words) => {
+    const path = words.split(' ').slice(1);
+    expect(await person.done('help', ...path)).toBe(await person.done(...path, '--help'));
+    const [group = '', ...rest] = path;
+    if (rest.length > 0) expect(await person.done(group, 'help', ...rest)).toBe(await person.done('help', ...path));
+  });
+
+  test.each([
+    [['bogus'], 'mend'],
+    [['daemon'], 'mend'],
+    [['memory', 'bogus'], 'mend memory'],
+    [['memory', 'show', 'bogus'], 'mend memory show'],
+  ] as [string[], string][])('%s is unknown', async (words, where) => {
+    const sentence = new RegExp(`^mend: unknown command '${words.at(-1)}': "${where} --help" says what there is\n$`);
+    expectRefusal(await person.mend(['help', ...words]), 2, sentence);
+  });
+});
+
+describe('options of a group of commands', () => {
+  const groups = commands.filter(([, command]) => command.parent && command.commands.length > 0);
+  const cases = groups.flatMap(([words, group]) =>
+    group.commands
+      .filter((command) => command.name() !== 'help' && !command.options.some(({ long }) => long === '--json'))
+      .map((command) => [`${words} --json ${command.name()}`, command] as const),
+  );
+
+  test.each(cases)('%s is refused like behind the name', async (words, command) => {
+    // As many words as it wants: nothing but the option is wrong.
+    const operands = command.registeredArguments.filter(({ required }) => required).map(() => 'x.md');
+    const version = command.options.some(({ mandatory }) => mandatory) ? ['--version', '1'] : [];
+    const result = await person.mend([...words.split(' ').slice(1), ...operands, ...version]);
+    const own = words.replace(' --json', '');
+    expectRefusal(result, 2, new RegExp(`^mend: unknown option '--json': "${own} --help" says what there is\\n$`));
+  });
+
+  test('are in its help, and taken before and behind the name', async () => {
+    for (const group of ['memory', 'project']) expect(await person.done(group, '--help')).toMatch(/^ {2}--json /m);
+    for (const args of [['--json'], ['--json', 'list'], ['list', '--json']])
+      expect(JSON.parse(await person.done('project', ...args))).toEqual([]);
+  });
 });
 
 describe('the help that is pointed to', () => {
@@ -97,6 +140,9 @@ describe('colour', () => {
     expect(plain.stdout.length).toBeGreaterThan(0);
     expect(plain.stdout).not.toMatch(ESCAPE);
     expect((await onTerminal(person, `${program()} ${words}`, { TERM: 'dumb' })).stdout).not.toMatch(ESCAPE);
+    const both = await onTerminal(person, `${program()} ${words}`, { NO_COLOR: '1', FORCE_COLOR: '1' });
+    expect(both.stdout.length).toBeGreaterThan(0);
+    expect(both.stdout).not.toMatch(ESCAPE);
   });
 
   test.each([...coloured, 'memory', 'status', 'memory log', 'project', 'nosuch'])(

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { programFolder } from '../support/program.js';
 import { expectRefusal, Person } from './person.js';
 
 interface Row {
@@ -100,6 +102,32 @@ describe('import', () => {
   });
 });
 
+describe('a store that another process holds', () => {
+  test('leaves the files that could not be stored, each named, with status 3', async () => {
+    await lay(`printf 'one\\n' > a.md; printf 'two\\n' > b.md`);
+    await person.done('memory', 'import');
+    await lay(`printf 'changed\\n' > a.md; printf 'changed\\n' > b.md`);
+    const script = `import Database from 'better-sqlite3';
+      const db = new Database(process.argv[1]);
+      db.exec('BEGIN IMMEDIATE');
+      console.log('held');
+      setTimeout(() => db.exec('ROLLBACK'), 20_000);`;
+    const args = ['--input-type=module', '-e', script, join(person.store, 'store.db')];
+    const holder = person.user.spawn([process.execPath, ...args], { cwd: programFolder() });
+    await once(holder.stdout ?? holder, 'data');
+    const result = await person.mend(['memory', 'import']);
+    const ended = once(holder, 'exit');
+    holder.kill();
+    await ended;
+    expect(result).toMatchObject({ code: 3, stderr: '' });
+    for (const name of ['a.md', 'b.md'])
+      expect(result.stdout).toContain(
+        `skipped    ${name}: it could not be stored, as another process holds mend's store: try again\n`,
+      );
+    expect(await person.done('memory', 'import')).toContain('2 updated');
+  });
+});
+
 describe('a dry run', () => {
   test.each([false, true])(
     'prints what the import does, and writes nothing (mounted elsewhere: %s)',
@@ -150,6 +178,27 @@ describe('nothing to import', () => {
     expect(await person.json<unknown[]>('memory', 'log')).toHaveLength(2);
   });
 
+  test('a mount that lost its daemon is not taken for live', async () => {
+    await person.done('mount');
+    const { pid } = await person.json<{ pid: number }>('status');
+    process.kill(pid, 'SIGKILL');
+    expectRefusal(await person.mend(['memory', 'import']), 1, /has lost the daemon that served it: run "mend mount"/);
+  });
+
+  test('an empty folder, and no store is made for it', async () => {
+    await lay('true');
+    expect(await person.done('memory', 'import')).toBe(`${person.memory} holds no memory files\n`);
+    expect(storeBytes()).toEqual({});
+  });
+
+  test('a checkout that is gone is named, with status 3', async () => {
+    await lay('printf one > a.md');
+    await person.done('memory', 'import');
+    await person.shell(`mv '${person.repository}' '${person.repository}-moved'`);
+    const result = await person.mend(['memory', 'import', '--project', 'garden'], { cwd: person.user.home });
+    expect(result).toMatchObject({ code: 3, stderr: expect.stringContaining('left out') });
+  });
+
   test('no folder, and no store is made for it', async () => {
     expect(await person.done('memory', 'import')).toBe(
       `Claude Code keeps no memory for this repository on this machine (${person.memory})\n`,
@@ -170,26 +219,69 @@ describe('a copy from another machine', () => {
     ['the folder of the project', 'memory', '.'],
     ['the configuration folder', 'projects/SLUG/memory', 'projects/SLUG'],
     ['the home', '.claude/projects/SLUG/memory', '.claude/projects/SLUG'],
+    ['the folder of all projects', 'SLUG/memory', 'SLUG'],
+    ['the folder of the project without transcripts', 'memory', undefined],
   ])('can be of %s; only memory is read', async (_, memory, sessions) => {
     const slug = person.repository.replace(/[^A-Za-z0-9]/g, '-');
     const copy = join(person.user.home, 'copy');
     const at = (path: string) => `'${join(copy, path.replace('SLUG', slug))}'`;
     await person.shell(`mkdir -p ${at(memory)}; printf 'note\\n' > ${at(memory)}/a.md`);
-    if (memory !== '.') await person.shell(`printf '{}' > ${at(sessions)}/${transcript}`);
+    if (memory !== '.' && sessions !== undefined) await person.shell(`printf '{}' > ${at(sessions)}/${transcript}`);
     const rows = await person.json<Row[]>('memory', 'import', '--from', copy, '--machine', 'laptop');
     expect(rows).toMatchObject([{ file: 'a.md', outcome: 'added' }]);
   });
 
   test.each([
     ['transcripts and no memory', transcript],
+    ['a transcript of a helper', 'agent-1234.jsonl'],
     ['logins', '.credentials.json'],
     ['settings', 'settings.json'],
+    ['a history', 'history.jsonl'],
+    ["another agent's login", 'auth.json'],
+    ["another project's folder", '-home-me-other/memory/a.md'],
+    ['a home within', 'alice/.claude/projects/-x/memory/a.md'],
+    ['a repository', '.git/config'],
+    ['a repository within', 'garden/.git/config'],
   ])('with %s is refused', async (_, name) => {
     const copy = join(person.user.home, 'copy');
-    await person.shell(`mkdir '${copy}'; printf '{}' > '${copy}/${name}'`);
+    await person.shell(
+      `f='${copy}/${name}'; mkdir -p "$(dirname "$f")"; printf '{}' > "$f"; echo note > '${copy}/a.md'`,
+    );
     const result = await person.mend(['memory', 'import', '--from', copy, '--machine', 'laptop']);
-    expectRefusal(result, 1, /holds other files of Claude Code and no memory of this repository/);
+    expectRefusal(
+      result,
+      1,
+      /holds other files than memory, and no memory of Claude Code for a repository at this path/,
+    );
     expect(storeBytes()).toEqual({});
+  });
+
+  test('a link in it leads nowhere; one that is named is followed', async () => {
+    const copy = join(person.user.home, 'copy');
+    await person.shell(`mkdir -p '${copy}/private'; echo secret > '${copy}/private/a.md'
+      mkdir '${copy}/project'; echo '{}' > '${copy}/project/${transcript}'; ln -s ../private '${copy}/project/memory'`);
+    const from = (folder: string) => person.mend(['memory', 'import', '--from', folder, '--machine', 'laptop']);
+    expectRefusal(await from(join(copy, 'project')), 1, /and no memory of Claude Code for a repository at this path/);
+    expect(await from(join(copy, 'project/memory'))).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('added'),
+    });
+  });
+
+  test('the repository itself is refused, and no name at all', async () => {
+    const from = (folder: string) => person.mend(['memory', 'import', '--from', folder, '--machine', 'laptop']);
+    expectRefusal(await from('.'), 1, /is the repository itself/);
+    expectRefusal(await from(''), 2, /the name of the folder for --from is empty/);
+  });
+
+  test('a mount within it is left out, also the one that is imported into', async () => {
+    await person.done('mount');
+    await person.shell('echo live > "$M/live.md"; echo plain > "$M/../plain.md"');
+    const result = await person.mend(['memory', 'import', '--from', join(person.memory, '..'), '--machine', 'laptop']);
+    expect(result).toMatchObject({ code: 3, stderr: '' });
+    expect(result.stdout).toContain('skipped    memory: it lies on another file system, as in a mount\n');
+    expect(result.stdout).toContain('added      plain.md\n');
+    expect(result.stdout).not.toContain('live.md');
   });
 });
 

@@ -168,7 +168,7 @@ describe('a conflict', () => {
     await person.mend(['memory', 'import', '--from', `${person.user.home}/five`, '--machine', 'five']);
     const { advice } = await list();
     expect(advice).toHaveLength(6);
-    expect(advice[0]).toMatch(/^mend: "n 1\.md" has a conflict that waits: see "mend memory diff <file> 2", /);
+    expect(advice[0]).toMatch(/^mend: "n 1\.md" has a conflict that waits: see "mend memory diff 'n 1\.md' 2", /);
     expect(advice[5]).toBe('mend: 2 more files have a conflict that waits');
   });
 });
@@ -227,7 +227,8 @@ describe('the table', () => {
   });
 
   test('of an empty memory is a sentence', async () => {
-    await lay(':');
+    await lay('printf a > a.md');
+    await person.done('memory', 'rm', 'a.md');
     expect(await person.done('memory')).toBe('project "garden" has no memory yet\n');
     expect(await person.json('memory')).toEqual([]);
     expectRefusal(await person.mend(['memory', 'nosuch']), 2, /unknown command/);

@@ -104,6 +104,12 @@ describe('several projects', () => {
     expect(nothing).toMatchObject({ code: 1, stdout: '' });
     expect(nothing.stderr).toMatch(/left out \S+\/orchard of project "orchard"/);
     expect(nothing.stderr).toMatch(/cannot mount on \S+: it is a symbolic link/);
+    await person.shell('rm "$M"');
+    const left = await person.mend(['mount', '--all']);
+    expect(left).toMatchObject({ code: 3, stdout: `mounted ${person.memory}\n` });
+    expect(left.stderr).toMatch(/^mend: left out \S+\/orchard of project "orchard": [^\n]*\n$/);
+    await person.done('unmount');
+    await person.shell(`rm -r "$M"; ln -s / "$M"`);
     await person.shell('git init -q orchard');
     const one = await person.mend(['mount', '--all']);
     expect(one).toMatchObject({ code: 3, stdout: `mounted ${memoryFolder(person.user.home, other())}\n` });
@@ -221,6 +227,23 @@ describe('after the daemon was killed', () => {
     expect(person.mounts()).toEqual([]);
     expect(await person.shell(`cat "$M/a.md"`)).toBe('safe');
   });
+});
+
+test('status does not wait for a daemon that was stopped', async () => {
+  await person.done('mount');
+  const { pid } = await person.json<Status>('status');
+  if (pid === null) throw new Error('Nothing serves.');
+  process.kill(pid, 'SIGSTOP');
+  try {
+    expectRefusal(
+      await person.mend(['status']),
+      1,
+      /the daemon of this store does not answer: "mend doctor" looks into/,
+    );
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  expect((await person.json<Status>('status')).pid).toBe(pid);
 });
 
 test('a mount that was taken off without mend is written back, and its daemon ends', async () => {

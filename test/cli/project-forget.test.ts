@@ -149,6 +149,10 @@ test('while another program reads the store its traces stay, and forgetting agai
   const ended = once(reader, 'close');
   reader.stdin?.end();
   await ended;
-  expect(await forget()).toMatchObject({ code: 0, stdout: 'wiped the traces of what was purged before\n' });
+  expect(await forget()).toMatchObject({
+    code: 0,
+    stdout: 'wiped the traces of what was purged before\n',
+    stderr: `mend: there is no project "${NAME}": "mend project list" shows the names\n`,
+  });
   expect(inStore()).toEqual([]);
 });

@@ -85,6 +85,7 @@ describe('wrong usage ends with status 2 and one sentence', () => {
     [['memory', 'rm'], /missing required argument 'file'/],
     [['memory', '--project'], /argument missing/],
     [['project', 'nosuch'], /unknown command 'nosuch'/],
+    [['completion', 'tcsh'], /^mend: the shell cannot be 'tcsh', only one of bash, zsh, fish: /],
   ] as [string[], RegExp][])('mend %s', async (args, sentence) => {
     expectRefusal(await person.mend(args), 2, sentence);
   });

@@ -39,6 +39,14 @@ export class Exchange {
     this.store.write(() => this.memory.put(path, Buffer.from(text), { kind: 'saved', session: 0 }));
   }
 
+  /** Has what the file holds as the choice of a person, as "mend memory restore" does. */
+  choose(path: string): void {
+    const file = this.memory.find(path);
+    if (!file) throw new Error(`${path} is not in memory`);
+    const version = { tree: this.tree.id, path, content: file.content, kind: 'restored', session: 0 } as const;
+    this.store.write(() => this.store.addVersion(version));
+  }
+
   remove(path: string): void {
     const file = this.memory.find(path);
     if (!file) throw new Error(`${path} is not in memory`);

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { importFolder } from '../../src/import/import-folder.js';
 import type { ImportedFile } from '../../src/import/import-options.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { namedMachine } from '../../src/store/machines.js';
+import { purge } from '../../src/store/purge.js';
 import { Exchange } from './folder.js';
 
 let x: Exchange;
@@ -108,9 +109,66 @@ describe('a conflict', () => {
   it('is named again, with one version, until somebody settles it', async () => {
     expect(await x.takeIn()).toEqual({ 'a.bin': 'conflict' });
     expect(x.history('a.bin')).toEqual(['conflict: folder\0', 'saved: store\0']);
-    x.save('a.bin', 'settled\0');
+    x.save('a.bin', 'an agent saves, and knows nothing of it\0');
+    expect(await x.takeIn()).toEqual({ 'a.bin': 'conflict' });
+    expect(await x.takeIn()).toEqual({ 'a.bin': 'conflict' });
+    expect(x.history('a.bin').filter((version) => version.startsWith('conflict'))).toHaveLength(1);
+    x.choose('a.bin');
     expect(await x.takeIn()).toEqual({ 'a.bin': 'kept' });
     expect(await x.takeIn()).toEqual({ 'a.bin': 'kept' });
+  });
+
+  it('takes no line away from the machine while it waits', async () => {
+    const many = (word: string) => Array.from({ length: 20 }, (_, i) => `${word} has line ${i} of its own\n`).join('');
+    x.save('a.md', many('store'));
+    x.lay('a.md', many('folder'));
+    expect(await x.takeIn()).toMatchObject({ 'a.md': 'conflict' });
+    x.save('a.md', `${many('store')}and another\n`);
+    x.lay('a.md', `${many('folder')}and one more\n`);
+    expect(await x.takeIn()).toMatchObject({ 'a.md': 'conflict' });
+    x.save('a.md', `${many('store')}${many('folder')}`);
+    expect(await x.takeIn()).toMatchObject({ 'a.md': 'merged' });
+    expect(x.head('a.md')).toContain('and one more\n');
+  });
+
+  it('is tried again: what was over a limit is merged when there is room', async () => {
+    x.save('a.md', 'shared\nstore\n');
+    x.lay('a.md', 'shared\nfolder\n');
+    const tight = { ...DEFAULT_LIMITS, fileBytes: 15 };
+    expect(await x.takeIn(tight)).toMatchObject({ 'a.md': 'conflict' });
+    expect(await x.takeIn(tight)).toMatchObject({ 'a.md': 'conflict' });
+    expect(await x.takeIn()).toMatchObject({ 'a.md': 'merged' });
+  });
+
+  it('is kept again when its version was dropped, so that no unmount destroys the only copy', async () => {
+    for (let i = 0; i < 25; i++) x.save('a.bin', `save ${i}\0`);
+    expect(x.history('a.bin')).not.toContain('conflict: folder\0');
+    expect(x.writeBack().skipped).toMatchObject([{ path: 'a.bin' }]);
+    expect(x.below('a.bin')).toBe('folder\0');
+    expect(await x.takeIn()).toEqual({ 'a.bin': 'conflict' });
+    expect(x.history('a.bin')[0]).toBe('conflict: folder\0');
+    expect(x.writeBack().written).toBe(1);
+  });
+
+  it.each([undefined, 1])('is settled by a purge (of version %s), and nothing of it comes back', async (version) => {
+    const purged = (): unknown =>
+      x.store.db.prepare(`SELECT 1 FROM content WHERE bytes = CAST(? AS BLOB)`).get('folder\0');
+    const number = version && x.store.versions.of(x.tree.id, 'a.bin').find(({ kind }) => kind === 'conflict')?.number;
+    purge(x.store, { tree: x.tree, path: 'a.bin', version: number }, () => false);
+    if (version) x.save('a.bin', 'changed since\0');
+    expect(await x.takeIn()).toEqual({ 'a.bin': version ? 'kept' : 'not added' });
+    expect(await x.takeIn()).toEqual({ 'a.bin': version ? 'kept' : 'not added' });
+    expect(purged()).toBe(undefined);
+    expect(x.writeBack()).toMatchObject(version ? { written: 1, removed: 0 } : { written: 0, removed: 1 });
+    expect(await x.takeIn()).toEqual(version ? { 'a.bin': 'same' } : {});
+    expect(purged()).toBe(undefined);
+  });
+
+  it('does not outlive the file: the same content is news later', async () => {
+    x.remove('a.bin');
+    expect(x.writeBack()).toMatchObject({ removed: 1, skipped: [] });
+    x.lay('a.bin', 'folder\0');
+    expect(await x.takeIn()).toEqual({ 'a.bin': 'added' });
   });
 
   it('is settled by taking what the machine sent', async () => {
@@ -128,11 +186,7 @@ describe('a conflict', () => {
   });
 
   it('is settled by choosing what the store has', async () => {
-    x.store.write(() => {
-      const { content, row } = x.memory.find('a.bin') ?? {};
-      if (content === undefined || !row) throw new Error('no file');
-      x.store.addVersion({ tree: x.tree.id, path: 'a.bin', content, kind: 'restored', session: 0 });
-    });
+    x.choose('a.bin');
     expect(await x.takeIn()).toEqual({ 'a.bin': 'kept' });
     x.lay('a.bin', 'folder, changed\0');
     expect(await x.takeIn()).toEqual({ 'a.bin': 'conflict' });
@@ -221,6 +275,21 @@ describe('names', () => {
     expect(await x.takeIn()).toEqual({ [nfc]: 'same' });
   });
 
+  it('a conflict of two forms leaves one file in the folder', async () => {
+    x.save(nfc, 'store\0');
+    x.lay(nfd, 'folder\0');
+    expect(await x.takeIn()).toEqual({ [nfd]: 'conflict' });
+    expect(x.writeBack()).toEqual({ written: 1, removed: 1, skipped: [] });
+    expect(x.names()).toEqual([nfc]);
+    expect(await x.takeIn()).toEqual({ [nfc]: 'same' });
+  });
+
+  it('a file and a folder are never one for their form', async () => {
+    x.save('caf\u00e9/a.md', 'one\n');
+    x.lay('cafe\u0301', 'a file\n');
+    expect(outcomes(await importFrom('mac'))).toEqual(['added cafe\u0301']);
+  });
+
   it('odd ones are names like any other', async () => {
     const names = [
       'with space.md',
@@ -269,6 +338,28 @@ describe('folders as they are', () => {
     expect(files.filter(({ outcome }) => outcome === 'added')).toHaveLength(DEFAULT_LIMITS.files);
     expect(files.filter(({ outcome }) => outcome !== 'added')).toEqual([
       { path: '2000.md', outcome: 'skipped', linesLost: 0, reason: 'is over the limit of 2000 files' },
+    ]);
+  });
+
+  it('a folder that is replaced by a link while it is read is not followed', async () => {
+    x.lay('a.md', 'one');
+    x.lay('sub/b.md', 'two');
+    const outside = new Exchange();
+    outside.lay('b.md', 'outside');
+    const files = await importFolder(x.store, x.tree, x.folder, {
+      source: { machine: 1, host: 'laptop', folder: '' },
+      isLocal: () => false,
+      maintained: [],
+      limits: DEFAULT_LIMITS,
+      progress: ({ path }) => {
+        if (path !== 'a.md') return;
+        renameSync(join(x.folder, 'sub'), join(x.folder, 'moved'));
+        symlinkSync(outside.folder, join(x.folder, 'sub'));
+      },
+    });
+    expect(files).toMatchObject([
+      { outcome: 'added' },
+      { outcome: 'skipped', reason: 'lies in a folder that became a link' },
     ]);
   });
 

@@ -167,7 +167,7 @@ describe('what is skipped, with its reason', () => {
     x.lay(`${level(16)}/deep.md`, 'x');
     expect(await x.takeIn()).toEqual({
       ...{ 'large.md': 'skipped: is larger than 1048576 bytes', 'limit.md': 'added' },
-      ...{ 'bad-\ufffd\ufffd': 'skipped: name is not valid UTF-8' },
+      ...{ 'bad-\ufffd\ufffd': 'skipped: has a name that is not valid UTF-8' },
       ...{ [`${level(15)}/fits.md`]: 'added', [`${level(16)}/deep.md`]: 'skipped: lies too deep' },
     });
   });

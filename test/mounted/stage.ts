@@ -89,8 +89,10 @@ export class Stage {
   }
 
   /** The versions of a file, or of all, newest first. */
-  log(file?: string): Promise<Version[]> {
-    return this.json<Version[]>(['memory', 'log', ...(file === undefined ? [] : [file])]);
+  async log(file?: string): Promise<Version[]> {
+    // Asked for one file, mend fails where there is no version of it.
+    const all = await this.json<Version[]>(['memory', 'log']);
+    return file === undefined ? all : all.filter((one) => one.file === file).sort((a, b) => b.version - a.version);
   }
 
   /** The kinds of a file's versions, newest first. */

@@ -35,8 +35,10 @@ async function diff(
   to: string | undefined,
   options: MemoryOptions,
 ): Promise<ExitStatus> {
-  const name = parseFileName(text);
-  const [first, second] = [from, to].map((number) => (number === undefined ? undefined : parseVersion(number)));
+  const name = parseFileName(text, options.project);
+  const [first, second] = [from, to].map((number) =>
+    number === undefined ? undefined : parseVersion(number, options.project),
+  );
   const output = await withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
     const file = namedFile(store, project, name);

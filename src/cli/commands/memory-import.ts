@@ -19,9 +19,9 @@ import type { Store } from '../../store/store.js';
 import { chosenHarnesses, commandSession, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
 import { withCopyOfStore } from '../copy-of-store.js';
 import type { ExitStatus } from '../exit-status.js';
-import { copiedPlace, type ImportPlace, isLive, type NothingToImport, ownPlace } from '../import-places.js';
+import { copiedPlace, type ImportPlace, isEmpty, isLive, type NothingToImport, ownPlace } from '../import-places.js';
 import { ImportReport } from '../import-report.js';
-import { complain, quoted } from '../output.js';
+import { quoted } from '../output.js';
 import { refuseOtherProjectsFolder } from '../plain-folder.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
@@ -53,21 +53,22 @@ async function importMemory(options: ImportCommandOptions): Promise<ExitStatus> 
     await withTarget(options, false, async (store) => {
       const project = projectByName(store.projects, name);
       const { repositories, left } = await checkoutsOf(store.projects, project, store.machine);
-      for (const { path, reason } of left) complain(`left out ${quoted(path)} of project "${name}": ${reason}`);
+      if (options.from === undefined)
+        for (const { path, reason } of left) report.leave(`left out ${quoted(path)} of project "${name}": ${reason}`);
       const roots = repositories.map(({ root }) => root);
-      if (options.from === undefined) for (const root of roots) refuseFolders(store, root, project, options);
-      return importAll(store, project.id, placesOf(roots, options), options, report);
+      if (options.from === undefined) for (const root of roots) refuseFolders(store, root, () => project, options);
+      return importAll(store, project.id, await placesOf(roots, options), options, report);
     });
   } else {
     const repository = await repositoryOf();
     // Before it is looked whether the folder is mounted: it may be, for the other project.
     if (options.from === undefined && storeExists(ownStoreFolder()))
       await withTarget(options, false, async (store) => {
-        refuseFolders(store, repository.root, findProject(store.projects, repository, store.machine), options);
+        refuseFolders(store, repository.root, () => findProject(store.projects, repository, store.machine), options);
       });
-    const places = placesOf([repository.root], options);
+    const places = await placesOf([repository.root], options);
     // Nothing is made where there is nothing to import.
-    if (places.every((place) => 'reason' in place)) report.nothing(places);
+    if (places.every((place) => 'reason' in place || isEmpty(place))) report.nothing(places);
     else
       await withTarget(options, true, (store) =>
         importAll(store, projectOf(store, repository).id, places, options, report),
@@ -80,7 +81,7 @@ async function importMemory(options: ImportCommandOptions): Promise<ExitStatus> 
 function refuseFolders(
   store: Store,
   root: string,
-  own: Project | undefined,
+  own: () => Project | undefined,
   { harness: chosen }: ImportCommandOptions,
 ): void {
   for (const harness of chosenHarnesses(chosen)) refuseOtherProjectsFolder(store, harness, root, own);
@@ -105,16 +106,19 @@ async function withTarget(
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
   if (dryRun) return withCopyOfStore(create, work);
-  await withStore(create, work);
-  await announceToDaemons(runtimeFiles(ownStoreFolder()));
+  try {
+    await withStore(create, work);
+  } finally {
+    await announceToDaemons(runtimeFiles(ownStoreFolder()));
+  }
 }
 
-function placesOf(
+async function placesOf(
   roots: readonly string[],
   { from, harness }: ImportCommandOptions,
-): readonly (ImportPlace | NothingToImport)[] {
+): Promise<readonly (ImportPlace | NothingToImport)[]> {
   if (from !== undefined) return [copiedPlace(memoryHarness(harness ?? 'claude'), roots[0] ?? '', from)];
-  return chosenHarnesses(harness).flatMap((one) => roots.map((root) => ownPlace(one, root)));
+  return Promise.all(chosenHarnesses(harness).flatMap((one) => roots.map((root) => ownPlace(one, root))));
 }
 
 async function importAll(
@@ -130,7 +134,9 @@ async function importAll(
   try {
     for (const place of places) {
       if ('reason' in place || isLive(store, project, place)) {
-        report.nothing([place]);
+        const live =
+          'folder' in place ? `${quoted(place.folder)} is mounted: its memory is live already` : place.reason;
+        report.nothing([{ harness: place.harness, reason: live }]);
         continue;
       }
       const { harness, folder } = place;

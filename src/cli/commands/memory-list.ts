@@ -9,7 +9,7 @@ import type { TreeRow } from '../../store/tree-table.js';
 import { displayName, knownProject, withStore } from '../context.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
-import { notesOf, notesText, type Secrets } from '../memory-notes.js';
+import { type Advice, notesOf, notesText, type Secrets } from '../memory-notes.js';
 import { complain, counted, isoTime, localTime, printJson, printLine, printTable, quoted, sized } from '../output.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
@@ -28,7 +28,7 @@ async function list(options: MemoryOptions): Promise<ExitStatus> {
   const { limits } = readSettings(process.env);
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
-    const trees = await listTrees(store, store.trees.ofProject(project.id));
+    const trees = await listTrees(store, store.trees.ofProject(project.id), project.given);
     const rows = trees.flatMap((tree) => tree.rows);
     if (options.json) {
       printJson(rows.map(({ micros: _, ...row }) => ({ ...row, notes: row.notes.map(({ text }) => text) })));
@@ -49,18 +49,19 @@ async function list(options: MemoryOptions): Promise<ExitStatus> {
     printTable(['harness', 'file', 'bytes', 'modified', 'versions', ''], cells, [2, 4]);
     const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
     printLine(`\n${counted(rows.length, 'file')}, ${sized(bytes)} of ${sized(limits.bytes)}`);
-    for (const sentence of trees.flatMap((tree) => tree.advice)) complain(sentence);
+    for (const { what, todo } of trees.flatMap((tree) => tree.advice))
+      complain(todo === undefined ? what : `${what}: ${todo}`);
     return ExitStatus.done;
   });
 }
 
-async function listTrees(store: Store, trees: readonly TreeRow[]) {
+async function listTrees(store: Store, trees: readonly TreeRow[], given: string | undefined) {
   const scanner = new SecretScanner();
   try {
     const listed = [];
     for (const tree of trees) {
       const { secrets, advice } = await findSecrets(store, tree, scanner);
-      const list = store.db.transaction(() => listTree(store, tree, secrets))();
+      const list = store.db.transaction(() => listTree(store, tree, secrets, given))();
       listed.push({ ...list, advice: [...list.advice, ...advice] });
     }
     return listed;
@@ -70,19 +71,23 @@ async function listTrees(store: Store, trees: readonly TreeRow[]) {
 }
 
 /** A scanner that does not start is no reason to list nothing. */
-async function findSecrets(store: Store, tree: TreeRow, scanner: SecretScanner) {
+async function findSecrets(
+  store: Store,
+  tree: TreeRow,
+  scanner: SecretScanner,
+): Promise<{ readonly secrets: Secrets; readonly advice: readonly Advice[] }> {
   try {
     return { secrets: await secretsOfHeads(store, tree, scanner), advice: [] };
   } catch (error) {
     if (!(error instanceof MendError)) throw error;
-    return { secrets: new Map() as Secrets, advice: [error.message] };
+    return { secrets: new Map(), advice: [{ what: error.message, todo: undefined }] };
   }
 }
 
-function listTree(store: Store, tree: TreeRow, secrets: Secrets) {
+function listTree(store: Store, tree: TreeRow, secrets: Secrets, given: string | undefined) {
   const counts = store.versions.counts(tree.id);
   const files = new MemoryFiles(store, tree).list();
-  const { notes, advice } = notesOf(store, tree, files, secrets);
+  const { notes, advice } = notesOf(store, tree, files, { secrets, given });
   const rows = files.map(({ path, row }) => ({
     harness: tree.harness,
     file: path,

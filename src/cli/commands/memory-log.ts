@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { MendError } from '../../errors.js';
 import type { VersionRow } from '../../store/version-table.js';
 import { displayName, knownProject, parseFileName, treeOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { memoryCommand } from '../memory-command.js';
+import { noSuchFile } from '../named-file.js';
 import { isoTime, localTime, printJson, printLine, printTable, quoted } from '../output.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
@@ -15,7 +16,7 @@ export function addMemoryLog(command: Command, run: RunMemory): void {
 }
 
 async function showLog(text: string | undefined, options: MemoryOptions): Promise<ExitStatus> {
-  const name = text === undefined ? undefined : parseFileName(text);
+  const name = text === undefined ? undefined : parseFileName(text, options.project);
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
     const trees = name ? [treeOf(store, project, name.harness)] : store.trees.ofProject(project.id);
@@ -24,6 +25,7 @@ async function showLog(text: string | undefined, options: MemoryOptions): Promis
       const versions = name ? store.versions.of(tree.id, name.path) : store.versions.all(tree.id);
       return versions.map((version) => ({ harness: tree.harness, version }));
     });
+    if (name && rows.length === 0) throw noSuchFile(project, displayName(name.harness, name.path), 'versions of');
     if (options.json)
       printJson(rows.map(({ harness, version }) => document(displayName(harness, version.path), version)));
     else if (rows.length > 0) {
@@ -35,26 +37,20 @@ async function showLog(text: string | undefined, options: MemoryOptions): Promis
         String(version.bytes),
         version.session ?? '-',
         version.machine ?? '-',
-        note(displayName(harness, version.path), version),
+        note(project.given, displayName(harness, version.path), version),
       ]);
       printTable(['file', 'version', 'kind', 'when', 'bytes', 'session', 'machine', ''], cells, [1, 4]);
-    } else if (text !== undefined)
-      throw new MendError(
-        `project "${project.name}" has no versions of ${quoted(text)}: "mend memory" lists the files`,
-      );
-    else printLine(`project "${project.name}" has no versions yet`);
+    } else printLine(`project "${project.name}" has no versions yet`);
     return ExitStatus.done;
   });
 }
 
 /** What a version is when it was never the file's content, and how to see where it came from when it was merged. */
-function note(file: string, { kind, number, written }: VersionRow): string {
+function note(given: string | undefined, file: string, { kind, number, written }: VersionRow): string {
   if (kind === 'interrupted') return '! cut short: never was what the file holds';
   if (kind === 'conflict') return '! could not be merged: kept aside';
-  if (kind === 'merged' && written !== null) {
-    const name = /^[\w./:@%+=][\w./:@%+=-]*$/.test(file) ? file : '<file>';
-    return `"mend memory diff ${name} ${number}" shows the three sides`;
-  }
+  if (kind === 'merged' && written !== null)
+    return `${memoryCommand(given, 'diff', file, [String(number)])} shows the three sides`;
   return '';
 }
 

@@ -7,6 +7,7 @@ import { needsScrub } from '../../store/purge-rows.js';
 import { dropBackups } from '../../store/scrub.js';
 import { confirmName } from '../confirm-name.js';
 import {
+  type ChosenProject,
   displayName,
   knownProject,
   ownStoreFolder,
@@ -16,7 +17,8 @@ import {
   withStore,
 } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
-import { parseVersion } from '../named-file.js';
+import { memoryCommand } from '../memory-command.js';
+import { noSuchFile, parseVersion } from '../named-file.js';
 import { complain, counted, printLine, quoted } from '../output.js';
 import { describeKeeper, settlePlainFiles } from '../purge-report.js';
 import { wipe, wipeAgain } from '../wipe.js';
@@ -43,24 +45,28 @@ terminal you are asked to type the name of the file. What the file holds now
 is not purged by its version: restore another first, or purge the whole file.`;
 
 async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitStatus> {
-  const name = parseFileName(text);
-  const version = options.version === undefined ? undefined : parseVersion(options.version);
+  const name = parseFileName(text, options.project);
+  const version = options.version === undefined ? undefined : parseVersion(options.version, options.project);
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
     let owners = await servingDaemons();
     const isServed = (owner: string): boolean => owners.includes(owner);
     const tree = treeOf(store, project, name.harness);
     const shown = displayName(name.harness, name.path);
-    if (!tree) throw refused('no such file', shown, project.name, version);
+    if (!tree) throw noSuchFile(project, shown);
     const target: PurgeTarget = { tree, path: name.path, version };
     const refusal = purgeRefusal(store, target, isServed);
-    if (refusal === 'no such file' && needsScrub(store.db)) return wipeAgain(store, owners);
-    if (refusal) throw refused(refusal, shown, project.name, version);
+    if (refusal === 'no such file' && needsScrub(store.db)) {
+      // It may be what was purged; its name is kept nowhere.
+      complain(noSuchFile(project, shown).message);
+      return wipeAgain(store, owners);
+    }
+    if (refusal) throw refused(refusal, shown, project, version);
     await confirm(shown, version, options.confirm);
     // It may have taken a while.
     owners = await servingDaemons();
     const result = purge(store, target, isServed);
-    if (typeof result === 'string') throw refused(result, shown, project.name, version);
+    if (typeof result === 'string') throw refused(result, shown, project, version);
     await announceToDaemons(runtimeFiles(ownStoreFolder()));
     const wiped = wipe(store, owners);
     const { versions, keepers, sha256 } = result;
@@ -86,13 +92,13 @@ function confirm(shown: string, version: number | undefined, given: string | und
   return confirmName({ name: shown, noun: 'file', what, deed: 'purged', doing: 'purging', given });
 }
 
-function refused(refusal: PurgeRefusal, shown: string, project: string, version: number | undefined): MendError {
+function refused(refusal: PurgeRefusal, shown: string, project: ChosenProject, version: number | undefined): MendError {
   const file = quoted(shown);
   switch (refusal) {
     case 'no such file':
-      return new MendError(`project "${project}" has no memory file ${file}: "mend memory" lists the files`);
+      return noSuchFile(project, shown);
     case 'no such version':
-      return new MendError(`${file} has no version ${version}: "mend memory log" lists them`);
+      return new MendError(`${file} has no version ${version}: ${memoryCommand(project.given, 'log')} lists them`);
     case 'is the head':
       return new MendError(
         `version ${version} is what ${file} holds now: restore another version or remove the file first, or purge the whole file`,

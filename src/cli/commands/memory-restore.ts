@@ -7,6 +7,7 @@ import type { Limits } from '../../ports/limits.js';
 import type { Store } from '../../store/store.js';
 import { commandSession, knownProject, ownStoreFolder, parseFileName, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { memoryCommand } from '../memory-command.js';
 import { type NamedFile, namedFile, parseVersion, versionOf } from '../named-file.js';
 import { printLine } from '../output.js';
 import { waitingConflicts } from '../waiting-conflicts.js';
@@ -25,8 +26,8 @@ export function addMemoryRestore(command: Command, run: RunMemory): void {
 }
 
 async function restore(text: string, options: RestoreOptions): Promise<ExitStatus> {
-  const name = parseFileName(text);
-  const number = parseVersion(options.version);
+  const name = parseFileName(text, options.project);
+  const number = parseVersion(options.version, options.project);
   const { limits } = readSettings(process.env);
   const said = await withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
@@ -68,10 +69,12 @@ function putBack(store: Store, { memory, path, shown }: NamedFile, bytes: Buffer
 }
 
 /** @throws {MendError} when the project would have more than it may (spec §3.5). */
-function refuseOverLimit(store: Store, { tree, head, shown }: NamedFile, bytes: number, limits: Limits): void {
+function refuseOverLimit(store: Store, { tree, head, shown, given }: NamedFile, bytes: number, limits: Limits): void {
   const usage = store.trees.usage(tree.project);
   const refuse = (limit: string): never => {
-    throw new MendError(`${shown} cannot be restored over the limit of ${limit}: "mend memory" lists what could go`);
+    throw new MendError(
+      `${shown} cannot be restored over the limit of ${limit}: ${memoryCommand(given)} lists what could go`,
+    );
   };
   if (bytes > limits.fileBytes && bytes > (head?.row.size ?? 0)) refuse(`${limits.fileBytes} bytes for one file`);
   if (!head && usage.files >= limits.files) refuse(`${limits.files} files`);

@@ -15,7 +15,7 @@ export function addMemoryRm(command: Command, run: RunMemory): void {
 }
 
 async function remove(texts: readonly string[], options: MemoryOptions): Promise<ExitStatus> {
-  const names = texts.map(parseFileName);
+  const names = texts.map((text) => parseFileName(text, options.project));
   const removed = await withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
     return store.write(() => {

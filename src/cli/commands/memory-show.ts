@@ -18,8 +18,8 @@ export function addMemoryShow(command: Command, run: RunMemory): void {
 }
 
 async function show(text: string, options: ShowOptions): Promise<ExitStatus> {
-  const name = parseFileName(text);
-  const number = options.version === undefined ? undefined : parseVersion(options.version);
+  const name = parseFileName(text, options.project);
+  const number = options.version === undefined ? undefined : parseVersion(options.version, options.project);
   const bytes = await withStore(false, async (store) => {
     const project = await knownProject(store, options.project);
     if (number === undefined) return store.content(existingFile(store, project, name).head.content);

@@ -16,7 +16,7 @@ export function addMemory(program: Command, run: (work: () => Promise<ExitStatus
   const memory = program
     .command('memory')
     .description('import, list, search, show, compare, restore, export and remove memory files')
-    .summary('list, search, show, compare, restore and remove memory')
+    .summary('import, list, search, show, compare, restore, remove, export')
     .option('--project <name>', 'the project, from any folder')
     .option('--json', 'print one JSON document');
   const runMemory: RunMemory = (work) =>

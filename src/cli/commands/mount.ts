@@ -15,13 +15,22 @@ import type { MemoryHarness } from '../../harness/adapter.js';
 import { checkoutsOf } from '../../project/checkouts.js';
 import type { Repository } from '../../project/repository.js';
 import { findProject, projectByName } from '../../project/resolve.js';
+import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import { chosenHarnesses, harnessEnvironment, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { memoryCommand } from '../memory-command.js';
 import { complain, counted, printLine, quoted } from '../output.js';
 import { refuseOtherProjectsFolder } from '../plain-folder.js';
 
 const SERVED = 'a daemon serves this store already: leave out --foreground, or run "mend unmount --all" first';
+
+/** A mount that is asked for. */
+interface Wanted {
+  readonly request: MountRequest;
+  /** Name of the project where a command about it needs that; undefined for the project of the current folder. */
+  readonly given: string | undefined;
+}
 
 interface MountOptions {
   readonly project?: string;
@@ -51,10 +60,15 @@ async function mount(folder: string | undefined, options: MountOptions): Promise
   const running = await daemonRuns(store);
   if (!running) checkFuse();
   if (running && options.foreground) throw new MendError(SERVED);
-  const requests = await requestsOf(folder, options, harnesses, !running);
-  if (requests.length === 0)
-    throw new MendError('no project has a checkout on this machine: run "mend mount" in one first');
-  return options.foreground ? serveHere(requests) : serveInBackground(requests);
+  const { wanted, left } = await wantedMounts(folder, options, harnesses, !running);
+  if (wanted.length === 0)
+    throw new MendError(
+      left
+        ? 'nothing was mounted: settle what was left out, or run "mend mount" in a checkout'
+        : 'no project has a checkout on this machine: run "mend mount" in one first',
+    );
+  const status = await (options.foreground ? serveHere(wanted) : serveInBackground(wanted));
+  return left && status === ExitStatus.done ? ExitStatus.unsettled : status;
 }
 
 async function daemonRuns(store: string): Promise<boolean> {
@@ -62,19 +76,21 @@ async function daemonRuns(store: string): Promise<boolean> {
 }
 
 /**
- * What is to be mounted. Whatever can be refused is refused before the store is made or changed.
+ * What is to be mounted, and whether a checkout was left out. Whatever can be refused is refused before the store is
+ * made or changed.
  * @param closely looks for damage in the store
  */
-async function requestsOf(
+async function wantedMounts(
   folder: string | undefined,
   options: MountOptions,
   harnesses: readonly MemoryHarness[],
   closely: boolean,
-): Promise<MountRequest[]> {
+): Promise<{ readonly wanted: readonly Wanted[]; readonly left: boolean }> {
   if (options.all) return withStore(false, (store) => everyProject(store, harnesses), closely);
   if (options.project !== undefined) {
     const name = options.project;
-    return withStore(false, (store) => namedProject(store, name, harnesses), closely);
+    const requests = await withStore(false, (store) => namedProject(store, name, harnesses), closely);
+    return { wanted: requests.map((request) => ({ request, given: name })), left: false };
   }
   const repository = await repositoryOf(folder);
   await check(requestsFor(0, repository.root, harnesses));
@@ -82,7 +98,10 @@ async function requestsOf(
     true,
     (store) => {
       refuseFolders(store, repository, harnesses);
-      return requestsFor(projectOf(store, repository).id, repository.root, harnesses);
+      const { id, name } = projectOf(store, repository);
+      const given = folder === undefined ? undefined : name;
+      const wanted = requestsFor(id, repository.root, harnesses).map((request) => ({ request, given }));
+      return { wanted, left: false };
     },
     closely,
   );
@@ -108,7 +127,7 @@ async function namedProject(store: Store, name: string, harnesses: readonly Memo
 
 /** @throws {MendError} when a harness's folder of the checkout holds another project's memory. */
 function refuseFolders(store: Store, repository: Repository, harnesses: readonly MemoryHarness[]): void {
-  const own = findProject(store.projects, repository, store.machine);
+  const own = (): Project | undefined => findProject(store.projects, repository, store.machine);
   for (const harness of harnesses) refuseOtherProjectsFolder(store, harness, repository.root, own);
 }
 
@@ -120,24 +139,28 @@ async function check(requests: readonly MountRequest[]): Promise<void> {
   }
 }
 
-async function everyProject(store: Store, harnesses: readonly MemoryHarness[]): Promise<MountRequest[]> {
-  const requests: MountRequest[] = [];
+async function everyProject(store: Store, harnesses: readonly MemoryHarness[]) {
+  const wanted: Wanted[] = [];
+  let anyLeft = false;
   for (const project of store.projects.list(store.machine)) {
     const { repositories, left } = await checkoutsOf(store.projects, project, store.machine);
-    const leave = (path: string, reason: string): void =>
+    const leave = (path: string, reason: string): void => {
+      anyLeft = true;
       complain(`left out ${quoted(path)} of project "${project.name}": ${reason}`);
+    };
     for (const { path, reason } of left) leave(path, reason);
     for (const repository of repositories) {
       try {
         refuseFolders(store, repository, harnesses);
-        requests.push(...requestsFor(project.id, repository.root, harnesses));
+        const requests = requestsFor(project.id, repository.root, harnesses);
+        wanted.push(...requests.map((request) => ({ request, given: project.name })));
       } catch (error) {
         if (!(error instanceof MendError)) throw error;
         leave(repository.root, error.message);
       }
     }
   }
-  return requests;
+  return { wanted, left: anyLeft };
 }
 
 function requestsFor(project: number, checkout: string, harnesses: readonly MemoryHarness[]): MountRequest[] {
@@ -150,21 +173,21 @@ function requestsFor(project: number, checkout: string, harnesses: readonly Memo
   }));
 }
 
-function serveInBackground(requests: readonly MountRequest[]): Promise<ExitStatus> {
+function serveInBackground(wanted: readonly Wanted[]): Promise<ExitStatus> {
   return askStartedDaemon(ownStoreFolder(), (rpc) =>
-    mountAll(requests, (request) => rpc.sendRequest(mountRequest, request)),
+    mountAll(wanted, (request) => rpc.sendRequest(mountRequest, request)),
   );
 }
 
 /** Mounts one after the other. One that fails does not keep the others from being tried. */
 async function mountAll(
-  requests: readonly MountRequest[],
+  wanted: readonly Wanted[],
   mountOne: (request: MountRequest) => Promise<MountAnswer>,
 ): Promise<ExitStatus> {
   const statuses: ExitStatus[] = [];
-  for (const request of requests) {
+  for (const { request, given } of wanted) {
     try {
-      statuses.push(tell(await mountOne(request)));
+      statuses.push(tell(await mountOne(request), given));
     } catch (error) {
       if (!isForPeople(error)) throw error;
       complain(error.message);
@@ -175,7 +198,7 @@ async function mountAll(
   return statuses.every((status) => status === ExitStatus.done) ? ExitStatus.done : ExitStatus.unsettled;
 }
 
-async function serveHere(requests: readonly MountRequest[]): Promise<ExitStatus> {
+async function serveHere(wanted: readonly Wanted[]): Promise<ExitStatus> {
   process.chdir('/');
   process.umask(0o077);
   const daemon = await Daemon.start(ownStoreFolder());
@@ -185,7 +208,7 @@ async function serveHere(requests: readonly MountRequest[]): Promise<ExitStatus>
     daemon.whenIdle(resolve);
   });
   try {
-    const status = await mountAll(requests, (request) => daemon.mounter.mount(request));
+    const status = await mountAll(wanted, (request) => daemon.mounter.mount(request));
     if (status !== ExitStatus.failed) await ended;
     return status;
   } finally {
@@ -193,14 +216,18 @@ async function serveHere(requests: readonly MountRequest[]): Promise<ExitStatus>
   }
 }
 
-function tell({ path, already, taken, skipped }: MountAnswer): ExitStatus {
+function tell({ path, already, taken, partly, skipped }: MountAnswer, given: string | undefined): ExitStatus {
   printLine(`${already ? 'already mounted' : 'mounted'} ${quoted(path)}`);
   const changed = ['added', 'updated', 'merged'].reduce((sum, outcome) => sum + (taken[outcome] ?? 0), 0);
   if (changed > 0) printLine(`took in ${counted(changed, 'file')} that lay there`);
+  for (const file of partly)
+    complain(
+      `${quoted(file)} was merged without lines that the store had removed: ${memoryCommand(given, 'log')} has it whole`,
+    );
   const conflicts = taken['conflict'] ?? 0;
   if (conflicts > 0)
     complain(
-      `${counted(conflicts, 'file')} in the folder could not be merged with what the store has: the store's stays, the folder's is kept as a version, which "mend memory log" lists`,
+      `${counted(conflicts, 'file')} in the folder could not be merged with what the store has: the store's stays, the folder's is kept as a version, which ${memoryCommand(given, 'log')} lists`,
     );
   for (const file of skipped) complain(`left out ${quoted(file.path)}: it ${file.reason}`);
   return conflicts > 0 || skipped.length > 0 ? ExitStatus.unsettled : ExitStatus.done;

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { MendError } from '../../errors.js';
-import { projectByName } from '../../project/resolve.js';
+import { noSuchProject, projectByName } from '../../project/resolve.js';
 import { FolderRecords } from '../../store/folder-records.js';
 import { forgetProject } from '../../store/forget.js';
 import { needsScrub } from '../../store/purge-rows.js';
@@ -11,7 +11,7 @@ import { dropBackupsOf } from '../../store/scrub.js';
 import { confirmName } from '../confirm-name.js';
 import { ownStoreFolder, servingDaemons, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
-import { counted, printLine, quoted } from '../output.js';
+import { complain, counted, printLine, quoted } from '../output.js';
 import { mountsSeen, mountsServed, refuseMounted } from '../project-mounts.js';
 import { wipe, wipeAgain } from '../wipe.js';
 
@@ -32,7 +32,11 @@ mounted.`;
 
 async function forget(name: string, given: string | undefined): Promise<ExitStatus> {
   return withStore(false, async (store) => {
-    if (!store.projects.byName(name) && needsScrub(store.db)) return wipeAgain(store, await servingDaemons());
+    if (!store.projects.byName(name) && needsScrub(store.db)) {
+      // It may be what was forgotten; its name is kept nowhere.
+      complain(noSuchProject(name).message);
+      return wipeAgain(store, await servingDaemons());
+    }
     const project = projectByName(store.projects, name);
     const nameOf = () => project;
     const isOurs = (mount: { project: number }): boolean => mount.project === project.id;

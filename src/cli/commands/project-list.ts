@@ -17,7 +17,7 @@ export function addProjectList(
     .allowExcessArguments()
     .action((options: { json?: boolean }, self: Command) => {
       refuseWords(parent, self);
-      return run(() => list(options.json === true));
+      return run(() => list(options.json === true || parent.opts<{ json?: boolean }>().json === true));
     });
 }
 

@@ -7,7 +7,10 @@ import { addProjectNew } from './project-new.js';
 import { addProjectRename } from './project-rename.js';
 
 export function addProject(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
-  const project = program.command('project').description('list projects, and settle which one a checkout belongs to');
+  const project = program
+    .command('project')
+    .description('list projects, and settle which one a checkout belongs to')
+    .option('--json', 'print one JSON document');
   addProjectList(project.command('list', { isDefault: true }), project, run);
   addProjectRename(project.command('rename'), run);
   addProjectLink(project.command('link'), run);

@@ -1,10 +1,12 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
 import { deadMountsOf } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
 import { version } from '../../daemon/version.js';
+import { MendError } from '../../errors.js';
 import { STORE_FILE, storeExists } from '../../store/location.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
@@ -14,6 +16,9 @@ interface StoreFile {
   readonly path: string;
   readonly bytes: number;
 }
+
+/** Longest wait, in ms, for the daemon's answer. */
+const PATIENCE = 5000;
 
 const NO_DAEMON: DaemonStatus = {
   version,
@@ -36,7 +41,7 @@ async function status(json: boolean): Promise<ExitStatus> {
   const folder = ownStoreFolder();
   // Opening the store says clearly what is wrong with it, where something is.
   const dead = storeExists(folder) ? await withStore(false, deadMountsOf) : [];
-  const answer = (await askDaemon(folder, (rpc) => rpc.sendRequest(statusRequest))) ?? NO_DAEMON;
+  const answer = (await askDaemon(folder, (rpc) => inTime(rpc.sendRequest(statusRequest)))) ?? NO_DAEMON;
   const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
   if (json) printJson(document(answer, store));
   else print(answer, store);
@@ -46,6 +51,16 @@ async function status(json: boolean): Promise<ExitStatus> {
   for (const path of dead)
     complain(`${quoted(path)} has lost the daemon that served it: run "mend mount" or "mend unmount" for it`);
   return ExitStatus.done;
+}
+
+/** @throws {MendError} when the daemon does not answer in time: it is stopped, or stuck. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  const late = Symbol('late');
+  const first = await Promise.race([answer, delay(PATIENCE, late, { ref: false })]);
+  if (first !== late) return first as T;
+  throw new MendError(
+    `the daemon of this store does not answer: "mend doctor" looks into it, and "kill -CONT" wakes one that was stopped`,
+  );
 }
 
 /** The document of `--json` (spec §11.2). */

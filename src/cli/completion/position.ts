@@ -41,9 +41,8 @@ export function positionAfter(program: Command, words: readonly string[], curren
       else if (option) given.set(option.long ?? '', '');
     } else {
       const child = operands.length === 0 && !literal ? command.commands.find((one) => one.name() === word) : undefined;
-      if (child && !helping) command = child;
-      else if (word === 'help' && operands.length === 0 && visible(command).some((one) => one.name() === 'help'))
-        helping = true;
+      if (child?.name() === 'help' && !helping) helping = true;
+      else if (child) command = child;
       else operands.push(word);
     }
   }

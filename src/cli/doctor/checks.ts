@@ -11,6 +11,7 @@ import { checkDaemon, checkMounts, checkPlaces, checkRefused } from './mounts.js
 import { checkGit, checkKernel, checkNative, checkNode } from './program.js';
 import { checkCheckouts, checkIdentity, checkRepository } from './projects.js';
 import { checkSettings } from './settings.js';
+import { checkSkipped } from './skipped.js';
 import { checkIntegrity, checkSchema } from './store-contents.js';
 import { checkBackups, checkFileSystem, checkFolder, checkLeftovers, checkSpace } from './store-files.js';
 
@@ -56,8 +57,8 @@ function withoutStore(examined: Examined): Promise<Finding[]> {
   const places = folders.memoryPlaces(examined, undefined);
   return run([
     ['memory-folders', () => folders.checkMemoryFolders(examined, places)],
-    ['unmounted', () => folders.checkUnmounted(places, undefined)],
-    ['skipped', () => folders.checkSkipped(examined, places)],
+    ['unmounted', () => folders.checkUnmounted(examined, places, undefined)],
+    ['skipped', () => checkSkipped(examined, places)],
     ['temporary-files', () => folders.checkTemporaries(places)],
   ]);
 }
@@ -73,12 +74,12 @@ function withStore(examined: Examined, folder: string, store: Store): Promise<Fi
     ['memory-folders', () => folders.checkMemoryFolders(examined, places)],
     ['shared-folders', () => folders.checkSharedFolders(places, store)],
     ['places', () => checkPlaces(examined, store)],
-    ['unmounted', () => folders.checkUnmounted(places, store)],
-    ['skipped', () => folders.checkSkipped(examined, places)],
+    ['unmounted', () => folders.checkUnmounted(examined, places, store)],
+    ['skipped', () => checkSkipped(examined, places)],
     ['temporary-files', () => folders.checkTemporaries(places)],
     ['limits', () => checkLimits(examined, store)],
-    ['memory', () => checkMemory(store)],
-    ['interrupted', () => checkInterrupted(store)],
+    ['memory', () => checkMemory(examined, store)],
+    ['interrupted', () => checkInterrupted(examined, store)],
   ]);
 }
 

@@ -3,13 +3,14 @@ import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.
 import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { readSettings, type Settings } from '../../daemon/settings.js';
+import { signOfLife } from '../../daemon/sign-of-life.js';
 import { MendError } from '../../errors.js';
 import { memoryHarnesses } from '../../harness/registry.js';
 import { DEFAULT_LIMITS } from '../../ports/limits.js';
 import { discoverRepository, type Repository } from '../../project/repository.js';
 import { storeFolder, storeFolderExists } from '../../store/location.js';
 import { currentFolder } from '../context.js';
-import { type MountEntry, mountEntries, mountReached, ownMounts, signOfLife } from './mount-entries.js';
+import { type MountEntry, mountEntries, mountReached, ownMounts } from './mount-entries.js';
 
 /** What the checks look at; gathered once. */
 export interface Examined {

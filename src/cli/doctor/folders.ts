@@ -7,6 +7,7 @@ import { memoryHarnesses } from '../../harness/registry.js';
 import { listFolder } from '../../import/folder-reader.js';
 import type { Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
+import { shellWord, shellWords } from '../../project/shell-word.js';
 import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import { harnessEnvironment } from '../context.js';
@@ -35,7 +36,7 @@ export function memoryPlaces(examined: Examined, store: Store | undefined): Memo
   const known =
     store?.projects.list(store.machine).flatMap((project) => project.paths.map((root) => ({ root, project }))) ?? [];
   const own = repository instanceof MendError ? [] : [repository.root];
-  const ownProject = repository instanceof MendError ? undefined : projectOf(repository, store);
+  const ownProject = projectHere(examined, store);
   const roots = [
     ...known.filter(({ root }) => lstatOf(root) !== undefined),
     ...own.filter((root) => !known.some((one) => one.root === root)).map((root) => ({ root, project: ownProject })),
@@ -58,7 +59,11 @@ export function memoryPlaces(examined: Examined, store: Store | undefined): Memo
   );
 }
 
-/** The project of a repository, where there is one and nothing speaks against it. */
+/** The project of the current folder, where there is one and nothing speaks against it. */
+export function projectHere({ repository }: Examined, store: Store | undefined): Project | undefined {
+  return repository instanceof MendError ? undefined : projectOf(repository, store);
+}
+
 function projectOf(repository: Repository, store: Store | undefined): Project | undefined {
   try {
     return store && findProject(store.projects, repository, store.machine);
@@ -73,7 +78,7 @@ function projectOf(repository: Repository, store: Store | undefined): Project | 
 export function checkMemoryFolders({ uid }: Examined, places: readonly MemoryPlace[]): readonly Result[] {
   const faults = places
     .filter(({ mounted }) => !mounted)
-    .flatMap(({ folder, harness }) => {
+    .flatMap(({ folder, harness, root, here }) => {
       const path = quoted(folder);
       const stat = lstatOf(folder);
       if (stat === 'closed')
@@ -83,7 +88,7 @@ export function checkMemoryFolders({ uid }: Examined, places: readonly MemoryPla
         return [
           problem(
             `the memory folder ${path} is a symbolic link: ${harness.title} reads and writes nothing through it`,
-            'put a folder in its place with what the link leads to, then run "mend mount"',
+            `put a folder in its place with what the link leads to, then run "mend mount${here ? '' : ` ${shellWords(root)}`}"`,
           ),
         ];
       if (!stat.isDirectory()) return [problem(`the memory folder ${path} is not a folder`, 'move it away')];
@@ -100,7 +105,7 @@ export function checkMemoryFolders({ uid }: Examined, places: readonly MemoryPla
 export function checkSharedFolders(places: readonly MemoryPlace[], store: Store): readonly Result[] {
   const faults = places.flatMap(({ harness, root, project }) => {
     try {
-      refuseOtherProjectsFolder(store, harness, root, project);
+      refuseOtherProjectsFolder(store, harness, root, () => project);
       return [];
     } catch (error) {
       if (error instanceof MendError) return [problemOf(error)];
@@ -110,9 +115,14 @@ export function checkSharedFolders(places: readonly MemoryPlace[], store: Store)
   return orOk(faults, 'every project has memory folders of its own');
 }
 
-/** Memory that there is for this repository is mounted. */
-export function checkUnmounted(places: readonly MemoryPlace[], store: Store | undefined): readonly Result[] {
-  const here = places.filter((place) => place.here);
+/** Memory that there is for this repository is mounted. Where something is to be settled first, checks of their own say so. */
+export function checkUnmounted(
+  { repository }: Examined,
+  places: readonly MemoryPlace[],
+  store: Store | undefined,
+): readonly Result[] {
+  const own = places.filter((place) => place.here);
+  const here = own.filter((place) => place.mounted || isSettled(repository, place, store));
   const faults = here
     .filter(({ mounted }) => !mounted)
     .flatMap((place) => {
@@ -128,7 +138,7 @@ export function checkUnmounted(places: readonly MemoryPlace[], store: Store | un
         ),
       ];
     });
-  if (here.length === 0) return [];
+  if (here.length < own.length || here.length === 0) return faults;
   return orOk(
     faults,
     here.every(({ mounted }) => mounted)
@@ -137,18 +147,17 @@ export function checkUnmounted(places: readonly MemoryPlace[], store: Store | un
   );
 }
 
-/** What lies in the plain folders could be taken in. */
-export function checkSkipped({ settings }: Examined, places: readonly MemoryPlace[]): readonly Result[] {
-  const plain = places.filter(({ mounted, folder }) => !mounted && isFolder(folder));
-  const faults = plain.flatMap((place) =>
-    listed(place, settings.limits.fileBytes).skipped.map(({ path, reason }) =>
-      warning(
-        `${quoted(join(place.folder, path))} is not taken in: it ${reason}`,
-        'make it a plain file of the size that the limits allow, or move it away',
-      ),
-    ),
-  );
-  return orOk(faults, 'nothing in the plain folders would be left out');
+/** False when path and remote speak for different projects, or the folder holds the memory of another one. */
+function isSettled(repository: Examined['repository'], place: MemoryPlace, store: Store | undefined): boolean {
+  if (!store || repository instanceof MendError) return true;
+  try {
+    findProject(store.projects, repository, store.machine);
+    refuseOtherProjectsFolder(store, place.harness, place.root, () => place.project);
+    return true;
+  } catch (error) {
+    if (error instanceof MendError) return false;
+    throw error;
+  }
 }
 
 /** Temporary files that a write-back left, of a process that is gone. */
@@ -159,8 +168,8 @@ export function checkTemporaries(places: readonly MemoryPlace[]): readonly Resul
       namesUnder(folder)
         .filter((name) => isAbandoned(name))
         .map((name) => {
-          const file = quoted(join(folder, name));
-          return warning(`${file} was left by a mend that was killed`, `delete it: rm ${file}`);
+          const file = join(folder, name);
+          return warning(`${quoted(file)} was left by a mend that was killed`, `delete it: rm ${shellWord(file)}`);
         }),
     );
   return orOk(faults, 'no temporary file was left in the plain folders');
@@ -182,11 +191,12 @@ function namesUnder(folder: string): string[] {
   }
 }
 
-function listed({ harness, folder }: MemoryPlace, fileBytes = Number.POSITIVE_INFINITY) {
+/** What lies in the plain folder. */
+export function listed({ harness, folder }: MemoryPlace, fileBytes = Number.POSITIVE_INFINITY) {
   return listFolder(folder, (path) => harness.isLocal(path), fileBytes);
 }
 
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   const stat = lstatOf(path);
   return typeof stat === 'object' && stat.isDirectory();
 }

@@ -1,6 +1,7 @@
 import { accessSync, closeSync, constants, openSync, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
+import { shellWord } from '../../project/shell-word.js';
 import type { Examined } from './examined.js';
 import { ok, problem, type Result } from './finding.js';
 
@@ -46,7 +47,7 @@ export function checkHelper({ env, uid }: Pick<Examined, 'env' | 'uid'>): Result
     return [
       problem(
         `${file} may not mount for you: it is not a setuid program of root`,
-        `have an administrator run "chown root ${file}" and "chmod u+s ${file}"`,
+        `have an administrator run "chown root ${shellWord(file)}" and "chmod u+s ${shellWord(file)}"`,
       ),
     ];
   if (/^NoNewPrivs:\s*1$/m.test(readFileSync('/proc/self/status', 'utf8')))

@@ -3,10 +3,12 @@ import { SecretScanner } from '../../import/secrets.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Store } from '../../store/store.js';
 import { displayName } from '../context.js';
+import { memoryCommand } from '../memory-command.js';
 import { notesOf } from '../memory-notes.js';
 import { counted, quoted, sized } from '../output.js';
 import type { Examined } from './examined.js';
 import { orOk, type Result, warning } from './finding.js';
+import { projectHere } from './folders.js';
 
 /** Part of a limit from which it is near. */
 const NEAR = 0.9;
@@ -41,15 +43,18 @@ export function checkLimits({ settings: { limits } }: Examined, store: Store): r
 }
 
 /** Nothing in the memory waits for a person: conflicts, an index that misleads, likely secrets. */
-export async function checkMemory(store: Store): Promise<readonly Result[]> {
+export async function checkMemory(examined: Examined, store: Store): Promise<readonly Result[]> {
+  const here = projectHere(examined, store);
   const scanner = new SecretScanner();
   const faults: Result[] = [];
   try {
     for (const { id, name } of store.projects.list(store.machine)) {
+      const given = id === here?.id ? undefined : name;
       for (const tree of store.trees.ofProject(id)) {
         const secrets = await secretsOfHeads(store, tree, scanner);
-        const { advice } = notesOf(store, tree, new MemoryFiles(store, tree).list(), secrets);
-        faults.push(...advice.map((sentence) => inProject(name, sentence)));
+        const { advice } = notesOf(store, tree, new MemoryFiles(store, tree).list(), { secrets, given });
+        for (const { what, todo } of advice)
+          faults.push(warning(`project "${name}": ${what}`, todo ?? `see ${memoryCommand(given)}`));
       }
     }
   } finally {
@@ -58,27 +63,23 @@ export async function checkMemory(store: Store): Promise<readonly Result[]> {
   return orOk(faults, 'no conflict waits, every index is in order, and nothing looks like a secret');
 }
 
-/** An advice of "mend memory", which is about one project, as a finding. */
-function inProject(name: string, advice: string): Result {
-  const [, message = advice, hint = 'see "mend memory"'] = /^(.*?): (.*)$/s.exec(advice) ?? [];
-  return warning(`project "${name}": ${message}`, hint);
-}
-
 /** No save that was cut short waits for somebody to look at it. */
-export function checkInterrupted(store: Store): readonly Result[] {
-  const faults = store.projects.list(store.machine).flatMap(({ id, name }) =>
-    store.trees.ofProject(id).flatMap((tree) =>
+export function checkInterrupted(examined: Examined, store: Store): readonly Result[] {
+  const here = projectHere(examined, store);
+  const faults = store.projects.list(store.machine).flatMap(({ id, name }) => {
+    const given = id === here?.id ? undefined : name;
+    return store.trees.ofProject(id).flatMap((tree) =>
       [...store.versions.counts(tree.id)].flatMap(([path, { interrupted }]) => {
         if (interrupted === 0) return [];
-        const file = quoted(displayName(tree.harness, path));
+        const file = displayName(tree.harness, path);
         return [
           warning(
-            `${file} of project "${name}" has ${counted(interrupted, 'interrupted save')}`,
-            `see "mend memory log ${file}", restore what you need, and "mend memory purge" the version`,
+            `${quoted(file)} of project "${name}" has ${counted(interrupted, 'interrupted save')}`,
+            `see ${memoryCommand(given, 'log', file)}, restore what you need, and ${memoryCommand(given, 'purge', file)} the version`,
           ),
         ];
       }),
-    ),
-  );
+    );
+  });
   return orOk(faults, 'no interrupted save waits');
 }

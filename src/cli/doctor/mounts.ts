@@ -1,8 +1,10 @@
 import { realPath } from '../../daemon/mount-point.js';
 import { version } from '../../daemon/version.js';
 import { memoryHarness } from '../../harness/registry.js';
+import { shellWord, shellWords } from '../../project/shell-word.js';
 import type { Store } from '../../store/store.js';
 import { harnessEnvironment } from '../context.js';
+import { projectCommand } from '../memory-command.js';
 import { counted, quoted } from '../output.js';
 import type { Examined } from './examined.js';
 import { ok, orOk, problem, type Result, warning } from './finding.js';
@@ -39,14 +41,19 @@ export function checkMounts({ mounts, life, daemon, uid }: Examined): readonly R
       return [
         problem(
           `the mount on ${path} is hidden by another one (${over.type} on ${quoted(over.path)}): agents use the folder on top`,
-          `take that one off: umount ${quoted(over.path)}`,
+          `take that one off: umount ${shellWord(over.path)}`,
         ),
       ];
     const sign = life.get(entry.path);
     if (sign === 'dead')
-      return [problem(`${path} has lost the daemon that served it`, 'run "mend mount" or "mend unmount" for it')];
+      return [
+        problem(
+          `${path} has lost the daemon that served it`,
+          `run "mend unmount ${shellWords(entry.path)}", or "mend mount" in its checkout`,
+        ),
+      ];
     if (sign === 'silent' && daemon !== 'silent')
-      return [problem(`the mount on ${path} does not answer`, 'run "mend unmount --force" for it')];
+      return [problem(`the mount on ${path} does not answer`, `run "mend unmount --force ${shellWords(entry.path)}"`)];
     return [];
   });
   return orOk(faults, ours.length === 0 ? 'nothing is mounted' : `${counted(ours.length, 'mount')} can be used`);
@@ -80,7 +87,7 @@ export function checkPlaces({ daemon }: Examined, store: Store): readonly Result
     return [
       warning(
         `the memory of project "${project}" is mounted on ${quoted(path)}, but an agent started here would use ${quoted(expected[0] ?? '')}`,
-        'start agents with the HOME and CLAUDE_CONFIG_DIR that "mend mount" had, or run "mend mount" again',
+        `start agents with the HOME and CLAUDE_CONFIG_DIR that "mend mount" had, or run ${projectCommand('mount', project)}`,
       ),
     ];
   });

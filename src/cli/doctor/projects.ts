@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { MendError } from '../../errors.js';
 import { discoverRepository, type Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
+import { shellWords } from '../../project/shell-word.js';
 import type { Store } from '../../store/store.js';
 import { counted, quoted } from '../output.js';
 import type { Examined } from './examined.js';
@@ -55,7 +56,7 @@ export function checkCheckouts(store: Store): readonly Result[] {
     return [
       warning(
         `project "${name}" has no checkout on this machine any more (${gone.map(quoted).join(', ')})`,
-        `run "mend mount" where it is now, or "mend project forget ${name}" when its memory is not needed`,
+        `run "mend mount" where it is now, or "mend project forget ${shellWords(name)}" when its memory is not needed`,
       ),
     ];
   });

@@ -2,6 +2,7 @@ import { lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readSettings, settingsFile } from '../../daemon/settings.js';
 import { isSystemError, MendError } from '../../errors.js';
+import { shellWord } from '../../project/shell-word.js';
 import { quoted } from '../output.js';
 import type { Examined } from './examined.js';
 import { ok, orOk, problem, type Result, warning } from './finding.js';
@@ -21,7 +22,9 @@ export function checkSettings({ env, uid }: Examined): readonly Result[] {
     if (stat.uid !== uid && stat.uid !== 0)
       return [warning(`${quoted(path)} belongs to user ${stat.uid}, who can change your settings`, 'make it yours')];
     if ((stat.mode & 0o022) === 0) return [];
-    return [warning(`others may write ${quoted(path)} and change your settings`, `run "chmod go-w ${quoted(path)}"`)];
+    return [
+      warning(`others may write ${quoted(path)} and change your settings`, `run "chmod go-w ${shellWord(path)}"`),
+    ];
   });
   return orOk(faults, `the settings in ${quoted(file)} are in order`);
 }

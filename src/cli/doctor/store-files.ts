@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readdirSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
+import { shellWord } from '../../project/shell-word.js';
 import { STORE_FILE, storeFolderExists } from '../../store/location.js';
 import { BACKUP_NAME } from '../../store/migrate.js';
 import { quoted, sized } from '../output.js';
@@ -20,7 +21,7 @@ export function checkFolder({ folder, folderAnswers, uid }: Examined): readonly 
     return [problemOf(error)];
   }
   if ((lstatSync(folder).mode & 0o077) !== 0)
-    return [problem(`others may enter the store's folder ${quoted(folder)}`, `run "chmod 700 ${quoted(folder)}"`)];
+    return [problem(`others may enter the store's folder ${quoted(folder)}`, `run "chmod 700 ${shellWord(folder)}"`)];
   const faults = ['', '-wal', '-shm'].flatMap((end) => {
     const file = join(folder, STORE_FILE + end);
     const stat = lstatSync(file, { throwIfNoEntry: false });
@@ -29,7 +30,7 @@ export function checkFolder({ folder, folderAnswers, uid }: Examined): readonly 
     if (stat.uid !== uid)
       return [problem(`${quoted(file)} belongs to user ${stat.uid}`, 'set MEND_STORE_DIR to a folder of yours')];
     if ((stat.mode & 0o077) === 0) return [];
-    return [problem(`others may read the store ${quoted(file)}`, `run "chmod 600 ${quoted(file)}"`)];
+    return [problem(`others may read the store ${quoted(file)}`, `run "chmod 600 ${shellWord(file)}"`)];
   });
   return orOk(faults, `the store in ${quoted(folder)} is yours alone`);
 }
@@ -94,7 +95,7 @@ export function checkBackups({ folder, folderAnswers }: Examined): readonly Resu
     return [
       warning(
         `${quoted(file)} (${sized(stat.size)}) is a backup from before an upgrade, ${days} days old, with what was removed since`,
-        `delete it when all is well: rm ${quoted(file)}`,
+        `delete it when all is well: rm ${shellWord(file)}`,
       ),
     ];
   });
@@ -109,8 +110,8 @@ export function checkLeftovers({ folder, folderAnswers }: Examined): readonly Re
     const pid = /^store\.db\.schema-\d+\.backup\.(\d+)$/.exec(name)?.[1];
     const abandoned = pid !== undefined && !existsSync(`/proc/${pid}`);
     if (!abandoned && !/^machine-id\.[0-9a-f]{8}\.tmp$/.test(name)) return [];
-    const file = quoted(join(folder, name));
-    return [warning(`${file} was left by a mend that was killed`, `delete it: rm ${file}`)];
+    const file = join(folder, name);
+    return [warning(`${quoted(file)} was left by a mend that was killed`, `delete it: rm ${shellWord(file)}`)];
   });
   return orOk(faults, 'nothing was left behind in the folder of the store');
 }

@@ -10,7 +10,8 @@ CREATE TABLE import_dispute (
   tree    INTEGER NOT NULL REFERENCES tree (id) ON DELETE CASCADE,
   path    TEXT NOT NULL,
   sent    BLOB NOT NULL,
-  stored  BLOB NOT NULL,
+  stored  BLOB NOT NULL, -- empty when what was sent was purged
+  file    TEXT,          -- as in import_base
   PRIMARY KEY (machine, folder, tree, path)
 ) STRICT, WITHOUT ROWID;
 
