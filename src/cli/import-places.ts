@@ -4,6 +4,7 @@ import { isDead, MOUNT_TYPE, mountTable, realPath } from '../daemon/mount-point.
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { MemoryHarness } from '../harness/adapter.js';
 import { listFolder } from '../import/folder-reader.js';
+import { shellWord } from '../project/shell-word.js';
 import type { Store } from '../store/store.js';
 import { currentFolder, harnessEnvironment } from './context.js';
 import { quoted } from './output.js';
@@ -30,7 +31,8 @@ export async function ownPlace(harness: MemoryHarness, root: string): Promise<Im
   const folder = realPath(harness.memoryFolder(root, harnessEnvironment()));
   const shown = quoted(folder);
   if (mountTable().get(folder) === MOUNT_TYPE) {
-    if (await isDead(folder)) throw new MendError(`${shown} has lost the daemon that served it: run "mend mount"`);
+    if (await isDead(folder))
+      throw new MendError(`${shown} has lost the daemon that served it: run "mend mount ${shellWord(root)}"`);
     return { harness, reason: `${shown} is mounted: its memory is live already` };
   }
   const stat = lstatOf(folder);
@@ -100,6 +102,8 @@ function lstatOf(folder: string) {
     return lstatSync(folder, { throwIfNoEntry: false });
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    throw new MendError(`the memory folder ${quoted(folder)} cannot be reached (${error.code}): check who owns it`);
+    const todo =
+      error.code === 'ENOTCONN' ? 'a mount above it has lost its server, take that off' : 'check who owns it';
+    throw new MendError(`the memory folder ${quoted(folder)} cannot be reached (${error.code}): ${todo}`);
   }
 }

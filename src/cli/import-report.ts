@@ -30,11 +30,17 @@ export class ImportReport {
   /** Notes one file; files that are the same on both sides are counted, not listed. */
   file(harness: MemoryHarness, file: ImportedFile, done: number, total: number): void {
     this.#rows.push({ harness, file });
+    if (!this.#json && file.outcome !== 'same') {
+      this.#progress.clear();
+      const name = quoted(displayName(harness.name, file.path));
+      printLine(`${file.outcome.padEnd(WIDTH)}  ${name}${remark(file)}`);
+    }
+    this.show(done, total);
+  }
+
+  /** Shows how far the import is, when it takes long. */
+  show(done: number, total: number): void {
     this.#progress.show(`${done} of ${counted(total, 'file')}`);
-    if (this.#json || file.outcome === 'same') return;
-    this.#progress.clear();
-    const name = quoted(displayName(harness.name, file.path));
-    printLine(`${file.outcome.padEnd(WIDTH)}  ${name}${remark(file)}`);
   }
 
   /** Ends one folder with a line that sums it up. */

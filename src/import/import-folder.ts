@@ -29,6 +29,7 @@ export async function importFolder(
   );
   const imported: ImportedFile[] = [];
   const total = files.length + skipped.length;
+  options.begin?.(total);
   const note = (file: ImportedFile): void => {
     imported.push(file);
     progress?.(file, imported.length, total);

@@ -30,6 +30,8 @@ export interface ImportOptions {
   readonly session?: () => number;
   /** Asked about each file that would be stored; one with a finding is refused. Everything is stored without it. */
   readonly scan?: Scan;
+  /** Told how many files there are, before the first. */
+  readonly begin?: (total: number) => void;
   /** Told after each file. */
   readonly progress?: (file: ImportedFile, done: number, total: number) => void;
 }

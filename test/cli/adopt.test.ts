@@ -50,7 +50,7 @@ describe('adopt says what is wrong with a memory folder', () => {
     await person.done('mount');
     for (const pid of person.daemons()) process.kill(pid, 'SIGKILL');
     await until(() => person.daemons().length === 0);
-    await refused(/\/memory has lost the daemon that served it: run "mend mount"/);
+    await refused(/\/memory has lost the daemon that served it: run "mend mount /);
   });
 
   test('that holds the memory of another project', async () => {

@@ -182,7 +182,7 @@ describe('nothing to import', () => {
     await person.done('mount');
     const { pid } = await person.json<{ pid: number }>('status');
     process.kill(pid, 'SIGKILL');
-    expectRefusal(await person.mend(['memory', 'import']), 1, /has lost the daemon that served it: run "mend mount"/);
+    expectRefusal(await person.mend(['memory', 'import']), 1, /has lost the daemon that served it: run "mend mount /);
   });
 
   test('an empty folder, and no store is made for it', async () => {

@@ -147,6 +147,7 @@ async function importAll(
         ...{ source, limits, ...scan, maintained: harness.maintainedKeys },
         isLocal: (path) => harness.isLocal(path),
         session: () => (session ??= commandSession(store, 'mend memory import')),
+        begin: (total) => report.show(0, total),
         progress: (file, done, total) => report.file(harness, file, done, total),
       });
       report.place(harness, folder);
