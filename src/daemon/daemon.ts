@@ -19,8 +19,10 @@ import {
   greetRequest,
   mountRequest,
   statusRequest,
+  replaceRequest,
   unmountRequest,
 } from './control-protocol.js';
+import type { Inheritance, Keeper } from './keeper.js';
 import { Mounter } from './mounter.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
@@ -53,11 +55,20 @@ export class Daemon {
   readonly #server: Server;
   readonly #care: NodeJS.Timeout;
   readonly #peers: Peers;
+  readonly #keeper: Keeper;
   readonly #connected = new Set<Socket>();
   readonly #sweep: NodeJS.Timeout;
   #stopping: Promise<void> | undefined;
 
-  private constructor(store: Store, thread: ServingThread, mounter: Mounter, server: Server, peers: Peers) {
+  private constructor(
+    store: Store,
+    thread: ServingThread,
+    mounter: Mounter,
+    server: Server,
+    peers: Peers,
+    keeper: Keeper,
+  ) {
+    this.#keeper = keeper;
     this.#store = store;
     this.#thread = thread;
     this.#mounter = mounter;
@@ -69,38 +80,50 @@ export class Daemon {
 
   /**
    * Starts serving a store; resolves when the control socket answers, undefined when another daemon serves it.
+   * @param inheritance what an earlier server has left: its mounts are served on
    * @throws {MendError} when the store cannot be opened.
    */
-  static async start(folder: string): Promise<Daemon | undefined> {
+  static async start(folder: string, keeper: Keeper, inheritance: Inheritance): Promise<Daemon | undefined> {
     const { limits } = readSettings(process.env);
     const files = runtimeFiles(folder);
+    const takesOver = inheritance.held.length > 0;
     const store = new Store(folder, {
-      create: true,
-      check: true,
+      create: !takesOver,
+      check: !takesOver,
       owner: files.owner,
       machine: () => readMachine(folder),
     });
-    if (!takeLock(files)) {
-      store.close();
-      return undefined;
+    if (!takesOver) {
+      const lock = takeLock(files);
+      if (lock === undefined) {
+        store.close();
+        return undefined;
+      }
+      await keeper.hold({ key: 'lock', data: { kind: 'lock' } }, lock);
+      rmSync(files.failure, { force: true });
     }
-    recoverDrafts(store, (owner) => ownerIsAlive(files, owner));
-    const others = knownOwners(files).some((owner) => ownerIsAlive(files, owner));
-    if (!others) removeUnfinished(store);
+    const resumed = inheritance.held.flatMap(({ fd, data }) => (data.kind === 'mount' ? [{ ...data, fd }] : []));
+    const isServed = (owner: string): boolean => ownerIsAlive(files, owner);
+    recoverDrafts(store, (owner) => (resumed.length > 0 && owner === files.owner) || isServed(owner));
+    if (resumed.length === 0 && !knownOwners(files).some(isServed)) removeUnfinished(store);
     let daemon: Daemon | undefined;
+    const { owner, journal } = files;
     const thread = new ServingThread(
-      { folder, owner: files.owner, machine: readMachine(folder), limits },
+      { folder, owner, machine: readMachine(folder), limits, journal, takesOver: resumed.length > 0 },
       (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle()),
       () => peers.tell(),
       (error) => daemon?.threadDied(error),
     );
     const peers = new Peers((count) => thread.setPeers(count));
-    const mounter = new Mounter(store, thread, peers, limits, files);
+    const mounter = new Mounter(store, thread, peers, limits, files, keeper);
     const server = createServer((socket) => daemon?.answer(socket));
     await listen(server, files);
-    const started = new Daemon(store, thread, mounter, server, peers);
+    const started = new Daemon(store, thread, mounter, server, peers, keeper);
     daemon = started;
     await peers.greet(files, (rpc) => started.#answerCatchUp(rpc));
+    await mounter.resume(resumed);
+    await mounter.mountAgain(inheritance.lost);
+    keeper.onLeave = () => started.#leave();
     return started;
   }
 
@@ -122,6 +145,7 @@ export class Daemon {
     rpc.onRequest(mountRequest, (request) => forPeople(() => this.#mounter.mount(request)));
     rpc.onRequest(unmountRequest, ({ paths, force }) => forPeople(() => this.#mounter.unmount(paths, force)));
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
+    rpc.onRequest(replaceRequest, () => forPeople(() => this.#replace()));
     this.#answerCatchUp(rpc);
     rpc.onRequest(greetRequest, () => {
       // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
@@ -146,8 +170,9 @@ export class Daemon {
     return {
       version,
       pid: process.pid,
-      supervisor_pid: null,
-      kernel: { protocol: features?.protocol ?? null, resend: features?.resend ?? false },
+      supervisor_pid: this.#keeper.pid,
+      // In force only while somebody is there to start another server.
+      kernel: { protocol: features?.protocol ?? null, resend: this.#keeper.pid !== null && features?.resend === true },
       sessions: [...new Set([...usage.values()].flatMap((row) => row.sessions))].sort(),
       mounts: mounts.map(({ id, path, tree }) => {
         const row = usage.get(id);
@@ -165,24 +190,38 @@ export class Daemon {
     };
   }
 
-  /** Has `end` called when nothing is mounted any more, in place of ending the process. */
-  whenIdle(end: () => void): void {
-    this.#onIdle = end;
+  /** Has another server take the place of this one; never resolves where that goes well, since this one ends. */
+  #replace(): Promise<null> {
+    if (this.#keeper.pid === null)
+      throw new MendError('the supervisor is gone: run "mend unmount --all" and mount again');
+    return new Promise((_, reject) => {
+      this.#keeper.onNotReplaced = (reason) =>
+        reject(new MendError(`the daemon was not restarted, and the old one goes on: ${reason}`));
+      this.#keeper.replace();
+    });
+  }
+
+  /** Leaves the mounts to another server that waits for them. */
+  #leave(): void {
+    this.#stopping ??= new Promise(() => undefined);
+    clearInterval(this.#care);
+    clearInterval(this.#sweep);
+    const restOnce = this.#mounter.rest().then(() => this.#thread.rest());
+    restOnce.then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
   }
 
   /** Ends the daemon when nothing is mounted and nobody is connected who might ask for something. */
   stopWhenIdle(): void {
     if (!this.#mounter.isIdle || this.#connected.size > 0) return;
     this.#server.close();
-    this.#onIdle();
-  }
-
-  #onIdle = (): void => {
     this.stop().then(
       () => process.exit(0),
       (error: unknown) => fail(error),
     );
-  };
+  }
 
   /** Takes every mount off, writes memory back, and closes the store. */
   stop(): Promise<void> {

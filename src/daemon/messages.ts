@@ -1,3 +1,5 @@
+import type { Agreement } from '../fuse/init.js';
+
 /** A mount that the serving thread is to serve. */
 export interface AttachRequest {
   readonly fd: number;
@@ -9,9 +11,11 @@ export interface AttachRequest {
 }
 
 /** What the kernel of a mount agreed to. */
-export interface KernelFeatures {
-  readonly protocol: string;
-  readonly resend: boolean;
+export type KernelFeatures = Agreement;
+
+/** A mount that an earlier process served, which the serving thread is to go on with. */
+export interface ResumeRequest extends AttachRequest {
+  readonly features: KernelFeatures;
 }
 
 /** What the serving thread knows of a mount, for `mend status`. */
@@ -30,7 +34,10 @@ export interface MountUsage {
 /** From the main thread to the serving thread; each is answered with the same `id`. */
 export type ServerRequest =
   | { readonly id: number; readonly kind: 'attach'; readonly attach: AttachRequest }
+  | { readonly id: number; readonly kind: 'resume'; readonly mounts: readonly ResumeRequest[] }
   | { readonly id: number; readonly kind: 'detach'; readonly mount: number }
+  /** Answers what it has read, and reads nothing more. */
+  | { readonly id: number; readonly kind: 'rest' }
   | { readonly id: number; readonly kind: 'catchUp' }
   | { readonly id: number; readonly kind: 'usage' }
   /** Which contents open files show. */

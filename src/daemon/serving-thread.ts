@@ -1,5 +1,12 @@
 import { Worker } from 'node:worker_threads';
-import type { AttachRequest, KernelFeatures, MountUsage, ServerMessage, ServerRequest } from './messages.js';
+import type {
+  AttachRequest,
+  KernelFeatures,
+  MountUsage,
+  ResumeRequest,
+  ServerMessage,
+  ServerRequest,
+} from './messages.js';
 import type { ServerData } from './server.js';
 
 type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
@@ -47,6 +54,16 @@ export class ServingThread {
 
   attach(attach: AttachRequest): Promise<KernelFeatures> {
     return this.#ask({ kind: 'attach', attach }) as Promise<KernelFeatures>;
+  }
+
+  /** Goes on with the mounts of a process that died or left. */
+  async resume(mounts: readonly ResumeRequest[]): Promise<void> {
+    await this.#ask({ kind: 'resume', mounts });
+  }
+
+  /** Leaves the mounts to another process; resolves when nothing more is read, and all that was read is answered. */
+  async rest(): Promise<void> {
+    await this.#ask({ kind: 'rest' });
   }
 
   async detach(mount: number): Promise<void> {

@@ -7,9 +7,11 @@ import {
   type NewVersion,
   type NodeRow,
   Outdated,
+  type StoredDraft,
   type TreeStore,
   type VersionKind,
 } from '../ports/store.js';
+import { AppliedTable } from './applied-table.js';
 import { ContentTable } from './content-table.js';
 import { DraftTable } from './draft-table.js';
 import { type Change, Feed, PURGED } from './feed.js';
@@ -54,6 +56,7 @@ export class Store implements TreeStore {
   readonly bases: ImportBases;
   readonly disputes: ImportDisputes;
   readonly feed: Feed;
+  readonly requests: AppliedTable;
   /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. Tells whether an open tree did. */
   follow: (changes: Change[] | undefined) => unknown = () => false;
 
@@ -80,6 +83,7 @@ export class Store implements TreeStore {
     this.drafts = new DraftTable(this.db, options.owner);
     this.bases = new ImportBases(this.db);
     this.disputes = new ImportDisputes(this.db);
+    this.requests = new AppliedTable(this.db);
     this.#local = new LocalTable(this.db);
     this.#sessions = new SessionTable(this.db);
     this.#begin = this.db.prepare('BEGIN IMMEDIATE');
@@ -103,6 +107,7 @@ export class Store implements TreeStore {
       seen = this.feed.seen;
       if (outdated && !anyway) throw new Outdated('others changed the tree');
       const result = work();
+      this.requests.mark();
       this.#commit.run();
       this.#unflushed = true;
       return result;
@@ -159,6 +164,15 @@ export class Store implements TreeStore {
 
   loadNode(id: number): NodeRow | undefined {
     return this.nodes.get(id);
+  }
+
+  loadOrphans(tree: number): NodeRow[] {
+    const row = this.trees.get(tree);
+    return row ? this.nodes.orphansOf(tree, row.root) : [];
+  }
+
+  loadDrafts(tree: number): StoredDraft[] {
+    return this.drafts.ofTree(tree);
   }
 
   insertNode(row: NodeRow): void {
@@ -226,8 +240,8 @@ export class Store implements TreeStore {
     this.drafts.insert(row);
   }
 
-  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null): void {
-    this.drafts.append(draft, index, position, bytes);
+  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null, at?: number): void {
+    this.drafts.append(draft, index, position, bytes, at);
   }
 
   restartDraft(draft: number, first: number): void {

@@ -5,6 +5,7 @@ import { truncateLocal } from './local-files.js';
 import type { FileNode, TreeNode } from './node.js';
 import { saveDraft } from './saving.js';
 import type { Caller, View } from './view.js';
+import { noteDraft } from './notes.js';
 import { changeDraft, draftOf, dropDraft } from './writing.js';
 
 const { errno } = constants;
@@ -74,13 +75,18 @@ function truncate(
   const snapshot = handle ? handle.snapshot : node.content;
   const length = draft.dirty ? draft.size : node.size;
   if (handle || length !== size) {
-    const code = changeDraft(view, draft, snapshot, { length: size }, pid);
+    // A length can be set twice.
+    const { requests } = view.tree.services.store;
+    const code = requests.apart(() => changeDraft(view, draft, snapshot, { length: size }, pid));
     if (code !== 0) {
       dropDraft(draft);
       return code;
     }
   }
-  handle?.writers.add(pid);
+  if (handle && !handle.writers.has(pid)) {
+    handle.writers.add(pid);
+    view.handles.changed(handle);
+  }
   const told = draft.handles === 0 && draft.dirty ? saveDraft(view, draft, pid) : undefined;
   dropDraft(draft);
   return told ?? 0;
@@ -101,6 +107,7 @@ function setTimes(view: View, caller: Caller, node: TreeNode, change: Times): Pr
     if (change.mtime === undefined) return undefined;
     draft.mtime = at(change.mtime, draft.mtime);
     draft.timeSet = true;
+    noteDraft(view, draft);
     return undefined;
   }
   const mtime = at(change.mtime, node.mtime);

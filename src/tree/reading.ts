@@ -37,6 +37,7 @@ function note(
 ): void {
   const end = Math.min(start + size, length);
   if (handle.kind === 'local' || handle.readTo < 0) return;
+  view.handles.changed(handle);
   if (handle.kind === 'read' && end === length) handle.finished = true;
   const first = handle.readTo === 0;
   if (start <= handle.readTo) handle.readTo = Math.max(handle.readTo, end);
