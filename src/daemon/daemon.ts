@@ -18,8 +18,8 @@ import {
   FOR_PEOPLE,
   greetRequest,
   mountRequest,
-  statusRequest,
   replaceRequest,
+  statusRequest,
   unmountRequest,
 } from './control-protocol.js';
 import type { Inheritance, Keeper } from './keeper.js';
@@ -28,24 +28,10 @@ import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
-import { ServingThread } from './serving-thread.js';
+import type { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
+import { StoreCare } from './store-care.js';
 import { version } from './version.js';
-
-/** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
-const CARE = 200;
-/** How often, in ms, contents that nothing points to any more are deleted. */
-const SWEEP = 30_000;
-/** Pause, in ms, between two turns of deleting. */
-const SWEEP_PAUSE = 50;
-/** How long, in µs, it is remembered what a session was served: a week. */
-const SERVED_AGE = 7 * 86_400 * 1e6;
-/**
- * Pages of the write-ahead log from which on they are moved into the database beside the serving thread, and from
- * which on it is made to begin the log anew, which it waits for.
- */
-const LOG_PAGES = 1000;
-const LOG_PAGES_MOST = 16_000;
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
 export class Daemon {
@@ -53,11 +39,10 @@ export class Daemon {
   readonly #thread: ServingThread;
   readonly #mounter: Mounter;
   readonly #server: Server;
-  readonly #care: NodeJS.Timeout;
+  readonly #care: StoreCare;
   readonly #peers: Peers;
   readonly #keeper: Keeper;
   readonly #connected = new Set<Socket>();
-  readonly #sweep: NodeJS.Timeout;
   #stopping: Promise<void> | undefined;
 
   private constructor(
@@ -74,8 +59,7 @@ export class Daemon {
     this.#mounter = mounter;
     this.#server = server;
     this.#peers = peers;
-    this.#care = setInterval(() => this.#takeCare(), CARE);
-    this.#sweep = setInterval(() => this.#sweepContents(), SWEEP);
+    this.#care = new StoreCare(store, thread);
   }
 
   /**
@@ -83,17 +67,22 @@ export class Daemon {
    * @param inheritance what an earlier server has left: its mounts are served on
    * @throws {MendError} when the store cannot be opened.
    */
-  static async start(folder: string, keeper: Keeper, inheritance: Inheritance): Promise<Daemon | undefined> {
+  static async start(
+    folder: string,
+    keeper: Keeper,
+    thread: ServingThread,
+    inheritance: Inheritance,
+  ): Promise<Daemon | undefined> {
     const { limits } = readSettings(process.env);
     const files = runtimeFiles(folder);
-    const takesOver = inheritance.held.length > 0;
+    const isFirst = inheritance.held.length === 0;
     const store = new Store(folder, {
-      create: !takesOver,
-      check: !takesOver,
+      create: isFirst,
+      check: isFirst,
       owner: files.owner,
       machine: () => readMachine(folder),
     });
-    if (!takesOver) {
+    if (isFirst) {
       const lock = takeLock(files);
       if (lock === undefined) {
         store.close();
@@ -108,20 +97,21 @@ export class Daemon {
     if (resumed.length === 0 && !knownOwners(files).some(isServed)) removeUnfinished(store);
     let daemon: Daemon | undefined;
     const { owner, journal } = files;
-    const thread = new ServingThread(
-      { folder, owner, machine: readMachine(folder), limits, journal, takesOver: resumed.length > 0 },
-      (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle()),
-      () => peers.tell(),
-      (error) => daemon?.threadDied(error),
-    );
+    thread.ended = (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle());
+    thread.tellPeers = () => peers.tell();
+    thread.died = (error) => (daemon ? daemon.threadDied(error) : fail(error));
+    const takesOver = resumed.length > 0;
+    const begun = thread.start({ folder, owner, machine: readMachine(folder), limits, journal, takesOver });
     const peers = new Peers((count) => thread.setPeers(count));
     const mounter = new Mounter(store, thread, peers, limits, files, keeper);
     const server = createServer((socket) => daemon?.answer(socket));
-    await listen(server, files);
+    await begun;
     const started = new Daemon(store, thread, mounter, server, peers, keeper);
     daemon = started;
+    const requests = await mounter.adopt(resumed);
+    await listen(server, files);
     await peers.greet(files, (rpc) => started.#answerCatchUp(rpc));
-    await mounter.resume(resumed);
+    if (requests.length > 0) await thread.resume(requests);
     await mounter.mountAgain(inheritance.lost);
     keeper.onLeave = () => started.#leave();
     return started;
@@ -204,8 +194,7 @@ export class Daemon {
   /** Leaves the mounts to another server that waits for them. */
   #leave(): void {
     this.#stopping ??= new Promise(() => undefined);
-    clearInterval(this.#care);
-    clearInterval(this.#sweep);
+    this.#care.end();
     const restOnce = this.#mounter.rest().then(() => this.#thread.rest());
     restOnce.then(
       () => process.exit(0),
@@ -230,8 +219,7 @@ export class Daemon {
   }
 
   async #stop(): Promise<void> {
-    clearInterval(this.#care);
-    clearInterval(this.#sweep);
+    this.#care.end();
     const { failed } = await this.#mounter.unmount(undefined, true);
     for (const { path, reason } of failed) log('error', 'cannot unmount', { path, reason });
     this.#server.close();
@@ -245,41 +233,6 @@ export class Daemon {
 
   threadDied(error: Error): void {
     if (!this.#stopping) fail(error);
-  }
-
-  /** Deletes what nobody needs any more, in turns that keep nobody waiting for long. */
-  #sweepContents(): void {
-    this.#sweepOnce().then(
-      (more) => {
-        if (more && !this.#stopping) setTimeout(() => this.#sweepContents(), SWEEP_PAUSE).unref();
-      },
-      (error: unknown) => log('warn', 'contents could not be swept', { error: describeError(error) }),
-    );
-  }
-
-  /** True when there was something to sweep. */
-  async #sweepOnce(): Promise<boolean> {
-    const held = await this.#thread.held();
-    if (this.#stopping) return false;
-    const { contents, feed } = this.#store;
-    const ids = contents.unreferenced(held);
-    this.#store.write(() => {
-      contents.sweep(ids, held);
-      feed.prune();
-      this.#store.forgetServed(SERVED_AGE);
-    });
-    return ids.length > 0;
-  }
-
-  #takeCare(): void {
-    try {
-      const [state] = this.#store.db.pragma('wal_checkpoint(NOOP)') as { log: number }[];
-      const pages = state?.log ?? 0;
-      if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');
-      if (pages > LOG_PAGES_MOST) this.#store.db.pragma('wal_checkpoint(RESTART)');
-    } catch (error) {
-      log('warn', 'store could not be looked after', { error: describeError(error) });
-    }
   }
 }
 

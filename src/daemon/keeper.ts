@@ -33,7 +33,12 @@ export class Keeper {
         else this.#waiting.get(message.key)?.();
       });
     });
+    let isServing = false;
+    this.#went.then(() => {
+      isServing = true;
+    });
     process.on('disconnect', () => {
+      if (!isServing) process.exit(0);
       log('warn', 'the supervisor is gone: mounts are served on, and end with this process');
       for (const done of this.#waiting.values()) done();
     });

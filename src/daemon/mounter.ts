@@ -10,7 +10,7 @@ import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
 import type { Keeper } from './keeper.js';
-import type { KernelFeatures } from './messages.js';
+import type { KernelFeatures, ResumeRequest } from './messages.js';
 import { clearMountPoint, prepareMountPoint, realPath } from './mount-point.js';
 import type { Peers } from './peers.js';
 import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
@@ -38,14 +38,7 @@ export class Mounter {
   /** Mounts and unmounts that are under way or wait for their turn. */
   #waiting = 0;
 
-  constructor(
-    store: Store,
-    thread: ServingThread,
-    peers: Peers,
-    limits: Limits,
-    files: RuntimeFiles,
-    keeper: Keeper,
-  ) {
+  constructor(store: Store, thread: ServingThread, peers: Peers, limits: Limits, files: RuntimeFiles, keeper: Keeper) {
     this.#keeper = keeper;
     this.#files = files;
     this.#peers = peers;
@@ -72,9 +65,9 @@ export class Mounter {
     return this.#inTurn(() => this.#unmount(paths, force));
   }
 
-  /** Goes on with mounts that an earlier server left. */
-  async resume(held: readonly (HeldMount & { readonly fd: number })[]): Promise<void> {
-    const requests = [];
+  /** Takes over mounts that an earlier server left, and gives back what the serving thread is to go on with. */
+  async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<ResumeRequest[]> {
+    const requests: ResumeRequest[] = [];
     for (const { fd, mount, tree: id, path, features } of held) {
       const tree = this.#store.trees.get(id);
       if (!tree) {
@@ -87,7 +80,7 @@ export class Mounter {
       requests.push({ fd, mount, tree: id, project, harness, path, features });
       this.#mounts.set(mount, { id: mount, path, tree, features });
     }
-    if (requests.length > 0) await this.#thread.resume(requests);
+    return requests;
   }
 
   /** Mounts anew what went with an earlier server, whose kernel cannot send requests again. */

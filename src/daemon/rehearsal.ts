@@ -84,7 +84,14 @@ class Stage {
     const row = store.write(() => store.trees.create(project.id, HARNESS, () => store.newId(), store.now));
     const tree = new Tree(
       row.id,
-      { ...services, store, journal: noJournal, knowledge: new Knowledge(), tellPeers: () => undefined, hasPeers: () => false },
+      {
+        ...services,
+        store,
+        journal: noJournal,
+        knowledge: new Knowledge(),
+        tellPeers: () => undefined,
+        hasPeers: () => false,
+      },
       new Quota(limits, () => store.trees.usage(project.id)),
     );
     const kernel = { forget: () => Promise.resolve() };

@@ -4,6 +4,7 @@ import { storeFolder } from '../store/location.js';
 import { Daemon } from './daemon.js';
 import { Keeper } from './keeper.js';
 import { ANOTHER_SERVES, READY } from './readiness.js';
+import { ServingThread } from './serving-thread.js';
 
 /** Time, in ms, after which a daemon ends that nobody has asked for anything since it started. */
 const UNUSED = 30_000;
@@ -13,11 +14,13 @@ async function serve(): Promise<void> {
   process.chdir('/');
   process.umask(0o077);
   const keeper = new Keeper();
+  const thread = new ServingThread();
+  await thread.loaded;
   const inheritance = await keeper.turn();
   const isFirst = inheritance.held.length === 0;
   let daemon: Daemon | undefined;
   try {
-    daemon = await Daemon.start(storeFolder(process.env, process.getuid?.() ?? 0), keeper, inheritance);
+    daemon = await Daemon.start(storeFolder(process.env, process.getuid?.() ?? 0), keeper, thread, inheritance);
   } catch (error) {
     log('error', 'daemon did not start', { error: describeError(error) });
     await keeper.tell(error instanceof MendError ? error.message : `the daemon did not start: ${String(error)}`);

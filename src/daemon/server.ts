@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
 import { Channel, type ChannelEvents } from '../fuse/channel.js';
 import { loadNative } from '../fuse/native.js';
 import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
@@ -7,7 +6,6 @@ import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
 import { Knowledge } from '../session/knowledge.js';
 import { SessionFinder } from '../session/session-finder.js';
-import type { MachineIdentity } from '../store/projects.js';
 import { Store } from '../store/store.js';
 import { leave } from '../tree/leaving.js';
 import { Quota } from '../tree/quota.js';
@@ -17,14 +15,17 @@ import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
 import { ChannelCache } from './channel-cache.js';
 import { JournalFile } from './journal-file.js';
+import { mayDie } from './may-die.js';
 import type {
   AttachRequest,
   KernelFeatures,
-  MountUsage,
   ResumeRequest,
+  ServerData,
   ServerMessage,
   ServerRequest,
 } from './messages.js';
+import { usageOf } from './mount-usage.js';
+import { PeerTelling } from './peer-telling.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
 import { ThreadedMerger } from './threaded-merger.js';
@@ -36,26 +37,14 @@ const AFTER_TAKEOVER = 5000;
 /** How long, in ms, a process that leaves waits for answers under way; its successor is asked for the others. */
 const PATIENCE = 5000;
 
-/** What the main thread hands over when it starts this one. */
-export interface ServerData {
-  readonly folder: string;
-  readonly owner: string;
-  readonly machine: MachineIdentity;
-  readonly limits: Limits;
-  /** File of the journal. */
-  readonly journal: string;
-  /** Whether it goes on with the mounts of an earlier process. */
-  readonly takesOver: boolean;
-}
-
-interface Mounted {
+export interface Mounted {
   readonly request: AttachRequest;
   readonly view: View;
   readonly channel: Channel;
 }
 
 /** The serving thread: owns the mounts and the store connection that serves them. */
-class Server {
+export class MountServer {
   readonly #store: Store;
   readonly #services: TreeServices;
   readonly #merger = new ThreadedMerger();
@@ -65,18 +54,18 @@ class Server {
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
   readonly #timer: NodeJS.Timeout;
-  #peers = 0;
-  readonly #telling = new Map<number, () => void>();
-  #lastTelling = 0;
+  readonly #peers: PeerTelling;
   /** Somebody called since `#wasCalled` was asked last. */
   #called = false;
 
   constructor(data: ServerData, send: (message: ServerMessage) => void) {
     this.#send = send;
+    this.#peers = new PeerTelling(send);
     this.#limits = data.limits;
     this.#store = new Store(data.folder, { create: false, owner: data.owner, machine: () => data.machine });
     this.#store.db.pragma('wal_autocheckpoint = 0');
     this.#store.reserveLog();
+    this.#store.committed = mayDie;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const clock = () => this.#store.now;
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
@@ -91,8 +80,8 @@ class Server {
       knowledge: new Knowledge((session, tree, path) => this.#store.served(session, tree, path), journal),
       merger: this.#merger,
       host: data.machine.name,
-      tellPeers: () => this.#tellPeers(),
-      hasPeers: () => this.#peers > 0,
+      tellPeers: () => this.#peers.tell(),
+      hasPeers: () => this.#peers.count > 0,
     };
     this.#store.follow = (changes) => {
       let followed = false;
@@ -123,7 +112,7 @@ class Server {
     return called;
   }
 
-  async handle(request: ServerRequest): Promise<unknown> {
+  async handle(request: Exclude<ServerRequest, { kind: 'start' }>): Promise<unknown> {
     switch (request.kind) {
       case 'attach':
         return this.#attach(request.attach);
@@ -143,11 +132,10 @@ class Server {
         this.#tickTrees();
         return [...this.#mounts.values()].flatMap(({ view }) => view.handles.contents());
       case 'peers':
-        this.#peers = request.count;
+        this.#peers.count = request.count;
         return undefined;
       case 'peersTold':
-        this.#telling.get(request.telling)?.();
-        this.#telling.delete(request.telling);
+        this.#peers.told(request.telling);
         return undefined;
       case 'stop':
         return this.#stop();
@@ -192,7 +180,10 @@ class Server {
         ended();
         if (this.#forget(request.mount)) this.#send({ kind: 'ended', mount: request.mount });
       },
-      answering: () => journal.flush(),
+      answering: () => {
+        journal.flush();
+        mayDie();
+      },
       called: () => {
         this.#called = true;
       },
@@ -204,16 +195,14 @@ class Server {
 
   /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
   #resume(mounts: readonly ResumeRequest[]): void {
-    const { knowledge, sessions, clock } = this.#services;
-    knowledge.resume(clock());
-    sessions.resume();
+    this.#services.knowledge.resume(this.#store.now);
+    this.#services.sessions.resume();
     const served = mounts.map((request) => ({ request, ...this.#view(request) }));
     for (const tree of this.#trees.values()) resume(tree, [...tree.views]);
-    const nothing = (): void => undefined;
     for (const { request, view, cache } of served) {
       this.#store.requests.load(request.mount);
       cache.connection = request.features;
-      this.#open(request, view, cache, { ready: nothing, ended: nothing }, request.features);
+      this.#open(request, view, cache, { ready() {}, ended() {} }, request.features);
       // What the earlier process had to tell it is lost.
       view.outdated = cache.forgetAll(view);
     }
@@ -231,16 +220,6 @@ class Server {
     attempt('background work failed', () => this.#tickTrees());
     this.#services.journal.flush();
     await this.#store.flushed();
-  }
-
-  /** Resolves when the other daemons have told their kernels of what was committed; undefined when there are none. */
-  #tellPeers(): Promise<void> | undefined {
-    if (this.#peers === 0) return undefined;
-    const telling = ++this.#lastTelling;
-    return new Promise((resolve) => {
-      this.#telling.set(telling, resolve);
-      this.#send({ kind: 'tellPeers', telling });
-    });
   }
 
   #tree(request: AttachRequest): Tree {
@@ -320,44 +299,3 @@ function attempt(failure: string, work: () => void): void {
     log('error', failure, { error: describeError(error) });
   }
 }
-
-function usageOf({ request, view }: Mounted): MountUsage {
-  const { quota } = view.tree;
-  return {
-    mount: request.mount,
-    files: quota.files,
-    bytes: quota.bytes,
-    limitFiles: quota.limits.files,
-    limitBytes: quota.limits.bytes,
-    refused: quota.refused ?? null,
-    sessions: [
-      ...new Set(
-        [...view.handles.values()].flatMap((handle) => (handle.kind === 'local' ? [] : [handle.session.name])),
-      ),
-    ],
-  };
-}
-
-/** Runs when this file is the entry of a worker thread. */
-function serve(): void {
-  const port = parentPort;
-  if (!port) return;
-  const send = (message: ServerMessage): void => port.postMessage(message);
-  const server = new Server(workerData as ServerData, send);
-  port.on('message', (request: ServerRequest) => {
-    server.handle(request).then(
-      (value) =>
-        send({
-          kind: 'answer',
-          id: request.id,
-          value: Array.isArray(value) && request.kind === 'catchUp' ? undefined : value,
-        }),
-      (error: unknown) => {
-        log('error', 'request of the main thread failed', { kind: request.kind, error: describeError(error) });
-        send({ kind: 'answer', id: request.id, error: error instanceof Error ? error.message : String(error) });
-      },
-    );
-  });
-}
-
-serve();

@@ -20,6 +20,11 @@ const WAIT = 25;
 const WAIT_MOST = 2000;
 /** Deaths at once after which no other server is started. */
 const LIMIT = 20;
+/**
+ * How long, in ms, a server has served when a spare one is loaded; at once where one has died already. With it a pause
+ * is as short as the store is quick to open; it costs some memory.
+ */
+const SPARE_AFTER = 10_000;
 /** How long, in ms, a server may take to end in order. */
 const ENDING = 30_000;
 /** How long, in ms, to wait before a full socket is tried again. */
@@ -53,6 +58,8 @@ export class Supervisor {
   #server: Server;
   /** A server that is to take the place of the other. */
   #next: Server | undefined;
+  /** A server that is loaded and waits for the other to die. */
+  #spare: Server | undefined;
   #deaths = 0;
   #deathsAtOnce = 0;
   #isEnding = false;
@@ -94,7 +101,7 @@ export class Supervisor {
       case 'loaded':
         server.loaded = true;
         if (server === this.#server) this.#go(server);
-        else this.#say(this.#server, { kind: 'leave' });
+        else if (server === this.#next) this.#say(this.#server, { kind: 'leave' });
         return;
       case 'hold': {
         const fd = this.#native.receiveDescriptor(server.socket);
@@ -108,10 +115,15 @@ export class Supervisor {
         this.#say(server, { kind: 'dropped', key: message.key });
         return;
       case 'words':
-        if (message.words === READY) server.serves = Date.now();
+        if (message.words === READY) {
+          server.serves = Date.now();
+          setTimeout(() => this.#keepSpare(server), this.#deaths > 0 ? 0 : SPARE_AFTER).unref();
+        }
         this.#tell(message.words);
         return;
       case 'replace':
+        // The spare one may have been loaded before an upgrade.
+        this.#spare?.child.kill('SIGKILL');
         this.#next ??= this.#start();
         return;
     }
@@ -136,20 +148,28 @@ export class Supervisor {
 
   #ended(server: Server, code: number | null, signal: NodeJS.Signals | null): void {
     this.#native.closeDescriptor(server.socket);
+    if (server === this.#spare) {
+      this.#spare = undefined;
+      return;
+    }
     if (server === this.#next) {
       this.#next = undefined;
       this.#say(this.#server, { kind: 'notReplaced', reason: 'the new one did not start; see daemon.log' });
       return;
     }
-    if (this.#isEnding || (code === 0 && !this.#next)) return this.#end(0);
+    if (this.#isEnding || (code === 0 && !this.#next)) this.#end(0);
     // It has told why it did not start.
-    if (this.#held.size === 0) return this.#end(1);
+    else if (this.#held.size === 0) this.#end(1);
+    else this.#replace(server, code, signal);
+  }
+
+  #replace(server: Server, code: number | null, signal: NodeJS.Signals | null): void {
     if (code !== 0) this.#died(server, code, signal);
     if (this.#next) {
-      this.#server = this.#next;
+      this.#take(this.#next);
       this.#next = undefined;
-      if (this.#server.loaded) this.#go(this.#server);
-    } else this.#startAgain();
+    } else if (this.#deathsAtOnce >= LIMIT) this.#giveUp();
+    else this.#startAgain();
   }
 
   #died({ serves }: Server, code: number | null, signal: NodeJS.Signals | null): void {
@@ -168,12 +188,22 @@ export class Supervisor {
   }
 
   #startAgain(): void {
-    if (this.#deathsAtOnce >= LIMIT) return this.#giveUp();
     const turn = this.#deathsAtOnce - PATIENT;
     const wait = turn < 0 ? 0 : Math.min(WAIT_MOST, WAIT * 2 ** turn);
     setTimeout(() => {
-      if (!this.#isEnding) this.#server = this.#start();
+      if (!this.#isEnding) this.#take(this.#spare ?? this.#start());
     }, wait);
+  }
+
+  /** Lets a server serve as soon as it can. */
+  #take(server: Server): void {
+    if (server === this.#spare) this.#spare = undefined;
+    this.#server = server;
+    if (server.loaded) this.#go(server);
+  }
+
+  #keepSpare(server: Server): void {
+    if (server === this.#server && !this.#isEnding && !this.#next) this.#spare ??= this.#start();
   }
 
   /** Ends the connections: whoever waits gets an error in place of an answer that never comes. */
@@ -192,15 +222,15 @@ export class Supervisor {
     if (this.#isEnding) return;
     this.#isEnding = true;
     const { child } = this.#server;
-    if (child.exitCode !== null || child.signalCode !== null) return this.#end(0);
-    child.kill('SIGTERM');
-    this.#next?.child.kill('SIGKILL');
+    if (child.exitCode !== null || child.signalCode !== null) this.#end(0);
+    else child.kill('SIGTERM');
     setTimeout(() => child.kill('SIGKILL'), ENDING).unref();
   }
 
   /** The kernel ends each connection with its last descriptor. */
   #end(status: number): void {
     this.#isEnding = true;
+    for (const other of [this.#spare, this.#next]) other?.child.kill('SIGKILL');
     for (const key of [...this.#held.keys()]) this.#drop(key);
     this.#tell(ANOTHER_SERVES);
     this.#ends(status);

@@ -60,6 +60,9 @@ export class Store implements TreeStore {
   /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. Tells whether an open tree did. */
   follow: (changes: Change[] | undefined) => unknown = () => false;
 
+  /** Called after each transaction that was committed. */
+  committed: () => void = () => undefined;
+
   readonly #ids: Ids;
   readonly #local: LocalTable;
   readonly #sessions: SessionTable;
@@ -110,6 +113,7 @@ export class Store implements TreeStore {
       this.requests.mark();
       this.#commit.run();
       this.#unflushed = true;
+      this.committed();
       return result;
     } catch (error) {
       if (this.db.inTransaction) this.#rollback.run();

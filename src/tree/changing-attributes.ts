@@ -3,9 +3,9 @@ import { storableTime } from '../ports/clock.js';
 import type { Fh, WriteHandle } from './handles.js';
 import { truncateLocal } from './local-files.js';
 import type { FileNode, TreeNode } from './node.js';
+import { noteDraft } from './notes.js';
 import { saveDraft } from './saving.js';
 import type { Caller, View } from './view.js';
-import { noteDraft } from './notes.js';
 import { changeDraft, draftOf, dropDraft } from './writing.js';
 
 const { errno } = constants;

@@ -42,7 +42,12 @@ export function saveEmpty(view: View, caller: Caller, node: FileNode): void {
   const { store } = view.tree.services;
   node.content = store.write(() => {
     const id = store.putContent(Buffer.alloc(0));
-    store.saveHead({ ...node.row(), content: id }, pathOf(node), 'saved', store.sessionRow(view.caller(caller).session));
+    store.saveHead(
+      { ...node.row(), content: id },
+      pathOf(node),
+      'saved',
+      store.sessionRow(view.caller(caller).session),
+    );
     return id;
   });
 }

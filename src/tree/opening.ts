@@ -40,13 +40,7 @@ export function reopened(view: View, caller: Caller): Opened | undefined {
  * Opens a file. For reading it shows the newest head, and keeps showing that until it is closed; for writing it
  * leads to the session's draft (spec §4.1–4.3).
  */
-export function open(
-  view: View,
-  caller: Caller,
-  node: FileNode,
-  flags: number,
-  isRepeated = false,
-): Opened | number {
+export function open(view: View, caller: Caller, node: FileNode, flags: number, isRepeated = false): Opened | number {
   if (node.isLocal) return openLocal(view, caller, node, flags);
   const { pid, session } = view.caller(caller);
   const mode = flags & O_ACCMODE;

@@ -20,6 +20,7 @@ export interface Version {
 /** The parts of `mend status --json` that the tests look at. */
 export interface Status {
   readonly pid: number | null;
+  readonly supervisor_pid: number | null;
   readonly mounts: readonly {
     readonly path: string;
     readonly files: number;
@@ -33,6 +34,8 @@ interface MendOptions {
   readonly home?: string;
   /** Working folder; the repository by default. */
   readonly cwd?: string;
+  /** More variables of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Expected exit status, 0 by default. */
   readonly status?: number;
 }
@@ -61,7 +64,7 @@ export class Stage {
 
   /** Runs mend and checks how it ended. */
   async mend(args: readonly string[], options: MendOptions = {}): Promise<RunResult> {
-    const env = { HOME: options.home ?? this.user.home, MEND_STORE_DIR: this.store };
+    const env = { ...options.env, HOME: options.home ?? this.user.home, MEND_STORE_DIR: this.store };
     const cwd = options.cwd ?? this.repository;
     const result = await this.user.run([process.execPath, programPath(), ...args], { cwd, env });
     expect(result.code, `mend ${args.join(' ')}: ${result.stderr}`).toBe(options.status ?? 0);
