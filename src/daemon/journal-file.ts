@@ -69,6 +69,10 @@ export class JournalFile implements Journal {
     return value === undefined ? undefined : JSON.parse(value);
   }
 
+  close(): void {
+    closeSync(this.#fd);
+  }
+
   /** Takes a note over, and gives back its line; an empty one when nothing changed. */
   #take(key: string, value: (() => unknown) | undefined): string {
     const before = this.#current.get(key);

@@ -96,7 +96,6 @@ export class MountServer {
       return followed;
     };
     this.#timer = setInterval(() => this.#tick(), TICK);
-    // Who waits for a successor is to be served first.
     setTimeout(() => this.#rehearse(data), data.takesOver ? AFTER_TAKEOVER : 0).unref();
   }
 

@@ -18,7 +18,7 @@ const AT_ONCE = 1000;
 const PATIENT = 3;
 const WAIT = 25;
 const WAIT_MOST = 2000;
-/** Deaths at once after which no other server is started. */
+/** Deaths at once, SIGKILL aside, after which no other server is started. */
 const LIMIT = 20;
 /**
  * How long, in ms, a server has served when a spare one is loaded; at once where one has died already. With it a pause
@@ -62,6 +62,8 @@ export class Supervisor {
   #spare: Server | undefined;
   #deaths = 0;
   #deathsAtOnce = 0;
+  /** Those of them that nobody wanted: by a fault, not by SIGKILL. */
+  #faults = 0;
   #isEnding = false;
 
   /**
@@ -168,13 +170,15 @@ export class Supervisor {
     if (this.#next) {
       this.#take(this.#next);
       this.#next = undefined;
-    } else if (this.#deathsAtOnce >= LIMIT) this.#giveUp();
+    } else if (this.#faults >= LIMIT) this.#giveUp();
     else this.#startAgain();
   }
 
   #died({ serves }: Server, code: number | null, signal: NodeJS.Signals | null): void {
     this.#deaths++;
-    this.#deathsAtOnce = serves > 0 && Date.now() - serves > AT_ONCE ? 0 : this.#deathsAtOnce + 1;
+    const isAtOnce = serves === 0 || Date.now() - serves <= AT_ONCE;
+    this.#deathsAtOnce = isAtOnce ? this.#deathsAtOnce + 1 : 0;
+    this.#faults = isAtOnce ? this.#faults + (signal === 'SIGKILL' ? 0 : 1) : 0;
     log('warn', 'the server died', { code: code ?? -1, signal: signal ?? '', deaths: this.#deaths });
     for (const [key, { data }] of [...this.#held]) {
       if (data.kind !== 'mount' || data.features.resend) continue;

@@ -74,7 +74,8 @@ function truncate(
   const draft = handle?.draft ?? draftOf(view, node, session);
   const snapshot = handle ? handle.snapshot : node.content;
   const length = draft.dirty ? draft.size : node.size;
-  if (handle || length !== size) {
+  // A process that died may have cut the draft already; who did, and what was known then, is still to be noted.
+  if (handle || length !== size || (caller.resent && draft.dirty)) {
     // A length can be set twice.
     const { requests } = view.tree.services.store;
     const code = requests.apart(() => changeDraft(view, draft, snapshot, { length: size }, pid));

@@ -8,7 +8,7 @@ import { endDraft, keepAside, saveDraft, type Told } from './saving.js';
 import type { Tree } from './tree.js';
 import { isHidden } from './unseen.js';
 import type { Caller, View } from './view.js';
-import { changeDraft, draftOf, dropDraft, noteWriter } from './writing.js';
+import { changeDraft, draftOf, dropDraft, noteChange, noteWriter } from './writing.js';
 
 const { errno } = constants;
 
@@ -74,7 +74,10 @@ function openForWriting(
       return code;
     }
     handle.opener = pid;
-  } else if ((flags & O_TRUNC) !== 0 && isRepeated) handle.opener = pid;
+  } else if ((flags & O_TRUNC) !== 0 && isRepeated) {
+    handle.opener = pid;
+    noteChange(view, draft, pid, true);
+  }
   draft.handles++;
   return opened(view, caller, handle, draft.id, DIRECT_IO);
 }

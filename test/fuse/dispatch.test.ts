@@ -227,7 +227,7 @@ test('every other request gets exactly one reply', async () => {
       uniqueLow: 1,
       uniqueHigh: 2,
       node: 1,
-      caller: { pid: 1, uid: 1, gid: 1 },
+      caller: { pid: 1, uid: 1, gid: 1, unique: 1, resent: false },
       body,
     };
     dispatch(dispatcher, request);

@@ -185,13 +185,14 @@ const roles = {
 
   /** Looks at the file system all the time, and notes how long it had to wait. */
   async *wait() {
+    /** @type {[at: number, took: number][]} */
     const waits = [];
     fs.writeFileSync(path, 'here');
     while (running) {
       const begin = performance.now();
       fs.statfsSync(folder);
       const took = performance.now() - begin;
-      if (took > 30) waits.push(Math.round(took));
+      if (took > 10) waits.push([Date.now() - took, Math.round(took)]);
       await sleep(2);
       yield;
     }
