@@ -67,11 +67,12 @@ export class Person {
     return leftoverMounts(this.user.home);
   }
 
-  /** Processes that serve the store. */
+  /** Supervisors of the store. */
   daemons(): number[] {
     const store = `MEND_STORE_DIR=${this.store}`;
     return listProcesses()
       .filter((entry) => entry.uid === this.user.uid && !entry.zombie && entry.environment().includes(store))
+      .filter((entry) => commandLine(entry.pid).includes('/supervise.js'))
       .map((entry) => entry.pid);
   }
 
@@ -88,6 +89,15 @@ export class Person {
 
   remove(): Promise<void> {
     return this.user.remove();
+  }
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    // It ended since it was listed.
+    return '';
   }
 }
 

@@ -115,7 +115,7 @@ describe('payloads', () => {
 
   it('hands over who asks', () => {
     ask('03', 2, zeros(16, 'body'));
-    expect(operations.lastCaller).toEqual({ pid: 12345, uid: 1000, gid: 1001 });
+    expect(operations.lastCaller).toMatchObject({ pid: 12345, uid: 1000, gid: 1001 });
   });
 });
 

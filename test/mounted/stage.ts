@@ -129,12 +129,15 @@ export class Stage {
     return agent;
   }
 
-  /** Signals the daemon, and waits until its process is gone. */
+  /** Ends the daemon in order by a signal to the process that serves, or kills all of it; waits until it is gone. */
   async endDaemon(signal: NodeJS.Signals): Promise<void> {
-    const { pid } = await this.status();
-    if (pid === null) throw new Error('no daemon runs');
-    process.kill(pid, signal);
-    await gone(pid);
+    const { pid, supervisor_pid: supervisor } = await this.status();
+    if (pid === null || supervisor === null) throw new Error('no daemon runs');
+    if (signal === 'SIGKILL') await killDaemon({ pid, supervisor });
+    else {
+      process.kill(pid, signal);
+      await Promise.all([gone(pid), gone(supervisor)]);
+    }
   }
 
   /** Ends everything that runs, takes mounts off, and removes the user. */
@@ -143,6 +146,12 @@ export class Stage {
     // Their output ends with them.
     await Promise.all(this.#agents.map((agent) => agent.exit()));
   }
+}
+
+/** Kills a daemon at once: who would start it again, then who serves. */
+export async function killDaemon({ pid, supervisor }: { pid: number; supervisor: number }): Promise<void> {
+  for (const victim of [supervisor, pid]) process.kill(victim, 'SIGKILL');
+  await Promise.all([gone(supervisor), gone(pid)]);
 }
 
 /** Waits until a process is gone or only waits for its parent; 10 s at most. */
