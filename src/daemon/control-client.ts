@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import {
   createMessageConnection,
+  type Message,
   type MessageConnection,
   StreamMessageReader,
   StreamMessageWriter,
@@ -15,6 +16,27 @@ export interface ControlClient {
   /** Resolves when the daemon is gone, or `close` was called. */
   readonly closed: Promise<void>;
   close(): void;
+}
+
+/**
+ * Writes to a daemon that may be gone: who asks learns of that by `closed`. The library itself lets a request that could
+ * not be written end the process, since nobody can catch what it throws then.
+ */
+class QuietWriter extends StreamMessageWriter {
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    super(socket);
+    this.#socket = socket;
+  }
+
+  override async write(message: Message): Promise<void> {
+    try {
+      await super.write(message);
+    } catch {
+      this.#socket.destroy();
+    }
+  }
 }
 
 /** Longest wait, in ms, for a daemon that is not of this namespace to apply a change. */
@@ -36,7 +58,7 @@ export async function connectControl(
       const attempt = connect(short.path, () => resolve(attempt));
       attempt.on('error', reject);
     });
-    const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
+    const rpc = createMessageConnection(new StreamMessageReader(socket), new QuietWriter(socket));
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     socket.on('error', () => socket.destroy());
     rpc.onError(() => socket.destroy());

@@ -3,7 +3,6 @@ import { closeSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { loadNative } from '../fuse/native.js';
 import { storeFolderExists } from '../store/location.js';
@@ -66,8 +65,6 @@ async function ask<T>(find: () => Promise<ControlClient | undefined>, work: Daem
       const gone = client.closed.then(() => GONE);
       const answer = await Promise.race([work(client.rpc), gone]);
       if (answer !== GONE) return answer as T;
-    } catch (error) {
-      if (!(error instanceof ResponseError && error.code === ErrorCodes.MessageWriteError)) throw error;
     } finally {
       client.close();
     }

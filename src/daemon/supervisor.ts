@@ -19,7 +19,7 @@ const PATIENT = 3;
 const WAIT = 25;
 const WAIT_MOST = 2000;
 /** Deaths at once, SIGKILL aside, after which no other server is started. */
-const LIMIT = 20;
+const LIMIT = 12;
 /**
  * How long, in ms, a server has served when a spare one is loaded; at once where one has died already. With it a pause
  * is as short as the store is quick to open; it costs some memory.

@@ -21,6 +21,7 @@ export interface Version {
 export interface Status {
   readonly pid: number | null;
   readonly supervisor_pid: number | null;
+  readonly kernel: { readonly resend: boolean };
   readonly mounts: readonly {
     readonly path: string;
     readonly files: number;
