@@ -21,6 +21,8 @@ export class JournalFile implements Journal {
   #written = 0;
   #size = 0;
   #isBroken = false;
+  /** Something was noted that cannot wait. */
+  #isUrgent = false;
 
   /** @param takesOver whether to go on with what an earlier process left there */
   constructor(path: string, takesOver: boolean) {
@@ -29,12 +31,19 @@ export class JournalFile implements Journal {
     this.#fd = this.#rewrite();
   }
 
-  note(key: string, value: (() => unknown) | undefined): void {
+  note(key: string, value: (() => unknown) | undefined, canWait = false): void {
+    if (!value && !this.#current.has(key)) {
+      // Nobody has heard of it.
+      this.#noted.delete(key);
+      return;
+    }
     this.#noted.set(key, value);
+    if (!canWait || !value) this.#isUrgent = true;
   }
 
-  flush(): void {
-    if (this.#noted.size === 0) return;
+  flush(everything = false): void {
+    if (this.#noted.size === 0 || !(this.#isUrgent || everything)) return;
+    this.#isUrgent = false;
     let lines = '';
     for (const [key, value] of this.#noted) lines += this.#take(key, value);
     this.#noted.clear();

@@ -217,7 +217,7 @@ export class MountServer {
     clearInterval(this.#timer);
     await Promise.all([...this.#mounts.values()].map(({ channel }) => channel.rest(PATIENCE)));
     attempt('background work failed', () => this.#tickTrees());
-    this.#services.journal.flush();
+    this.#services.journal.flush(true);
     await this.#store.flushed();
   }
 
@@ -259,7 +259,7 @@ export class MountServer {
     attempt('background work failed', () => {
       this.#store.catchUp();
       this.#tickTrees();
-      this.#services.journal.flush();
+      this.#services.journal.flush(true);
       this.#store
         .flushIfNeeded()
         .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));

@@ -127,6 +127,8 @@ export class Knowledge {
     const again = !before?.echo && last?.pid === pid && last.content === content && at - last.at <= AT_ONCE;
     const settled = before?.echo || again ? before?.settled : (last ?? before?.settled);
     const still = settled === before?.settled ? by : 0;
+    // That it was read several times says no more than that it was read twice.
+    if (again && last.times > 1) return;
     const read = again ? { ...last, times: last.times + 1 } : { content, pid, at, times: 1 };
     const looked = before?.echo ? last : again ? before?.looked : undefined;
     this.#set(session, tree, path, { settled, read, by: still, echo, looked });

@@ -70,6 +70,11 @@ export function localHandle(node: FileNode, session: Session, pid: number, writa
   return { kind: 'local', ...NEW, node, session, pid, writable, wrote: false };
 }
 
+/** True for a handle that nothing was, or can be, written through. */
+export function isReader(handle: Handle | undefined): boolean {
+  return handle?.kind === 'read' || (handle?.kind === 'local' && !handle.writable);
+}
+
 export type Handle = ReadHandle | WriteHandle | LocalHandle;
 
 /** The two halves of a kernel's 64-bit file handle. */
@@ -80,6 +85,8 @@ export interface Fh {
 
 const KINDS = ['read', 'write', 'local'] as const;
 const SERIALS = 1 << 20;
+/** Serial numbers that are noted as possibly in use at a time. */
+const RESERVE = 4096;
 const TWO_32 = 4294967296;
 
 /** Bits of `fh`: kind 60–63, serial 40–59, row id 0–39 (content of a read handle, draft of a write handle, node of a local one). */
@@ -100,11 +107,24 @@ export function decodeFh(fh: Fh): { kind: Handle['kind'] | undefined; serial: nu
 export class HandleTable {
   readonly #open = new Map<number, Handle>();
   readonly #noted: (serial: number, handle: Handle | undefined) => void;
+  readonly #reserved: (serials: number) => void;
   #last = 0;
 
-  /** @param noted told of each handle that is new, changed or gone */
-  constructor(noted: (serial: number, handle: Handle | undefined) => void = () => undefined) {
+  /**
+   * @param noted told of each handle that is new, changed or gone
+   * @param reserved told up to which serial number some may be in use
+   */
+  constructor(
+    noted: (serial: number, handle: Handle | undefined) => void = () => undefined,
+    reserved: (serials: number) => void = () => undefined,
+  ) {
     this.#noted = noted;
+    this.#reserved = reserved;
+  }
+
+  /** Goes on where an earlier process had come to. */
+  resume(reserved: number): void {
+    this.#last = reserved % SERIALS;
   }
 
   get size(): number {
@@ -116,13 +136,13 @@ export class HandleTable {
     if (this.#open.size >= SERIALS - 1) throw Object.assign(new Error('too many open files'), { code: 'ENFILE' });
     do this.#last = (this.#last + 1) % SERIALS;
     while (this.#open.has(this.#last));
+    if (this.#last % RESERVE === 1) this.#reserved(this.#last + RESERVE);
     this.#put(this.#last, handle);
     return this.#last;
   }
 
   /** Puts a handle of an earlier process back under the number that the kernel knows. */
   restore(serial: number, handle: Handle): void {
-    if (serial > this.#last) this.#last = serial;
     this.#put(serial, handle);
   }
 

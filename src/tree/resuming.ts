@@ -49,6 +49,8 @@ function holdOrphans(tree: Tree, views: readonly View[]): void {
 
 function resumeNodes(tree: Tree, find: (id: number) => TreeNode | undefined): void {
   const { journal } = tree.services;
+  // Whoever served it may have told its time to somebody.
+  for (const node of tree.nodes.values()) if (node.kind === 'file') node.shown = Math.max(node.shown, node.mtime);
   for (const [id, value] of journal.left('f/')) {
     const node = find(Number(id));
     if (node?.kind !== 'file' || node.tree !== tree.id) continue;
@@ -109,6 +111,7 @@ function resumeNotes(view: View, draft: Draft, note: DraftNote | undefined): voi
 function resumeHandles(view: View, find: (id: number) => TreeNode | undefined): void {
   const { tree, mount } = view;
   const { journal, store } = tree.services;
+  view.handles.resume((journal.get(`s/${mount}`) as number | undefined) ?? 0);
   for (const [serial, value] of journal.left(`h/${mount}/`)) {
     const note = value as HandleNote;
     let node = find(note.node);
