@@ -77,7 +77,7 @@ export class MountServer {
       clock,
       processes: procProcesses,
       sessions,
-      knowledge: new Knowledge((session, tree, path) => this.#store.served(session, tree, path), journal),
+      knowledge: new Knowledge((session, tree, path) => this.#store.sessions.served(session, tree, path), journal),
       merger: this.#merger,
       host: data.machine.name,
       tellPeers: () => this.#peers.tell(),

@@ -54,7 +54,7 @@ export class StoreCare {
     this.#store.write(() => {
       contents.sweep(ids, held);
       feed.prune();
-      this.#store.forgetServed(SERVED_AGE);
+      this.#store.sessions.forgetServed(this.#store.now - SERVED_AGE);
     });
     return ids.length > 0;
   }

@@ -39,9 +39,6 @@ export interface StoreOptions extends OpenOptions {
   readonly database?: Database.Database;
 }
 
-/** Bytes of the write-ahead log that a daemon makes room for. */
-const LOG_RESERVE = 16 * 1024 * 1024;
-
 /** One connection to a person's store: the tables, and the one way to change memory. */
 export class Store implements TreeStore {
   readonly folder: string;
@@ -57,17 +54,15 @@ export class Store implements TreeStore {
   readonly disputes: ImportDisputes;
   readonly feed: Feed;
   readonly requests: AppliedTable;
+  readonly sessions: SessionTable;
   /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. Tells whether an open tree did. */
   follow: (changes: Change[] | undefined) => unknown = () => false;
-
   /** Called after each transaction that was committed. */
   committed: () => void = () => undefined;
 
   readonly #ids: Ids;
   readonly #local: LocalTable;
-  readonly #sessions: SessionTable;
-  /** Undefined for a store in memory. */
-  readonly #flusher: Flusher | undefined;
+  readonly #flusher: Flusher | undefined; // undefined for a store in memory
   readonly #begin;
   readonly #commit;
   readonly #rollback;
@@ -88,7 +83,7 @@ export class Store implements TreeStore {
     this.disputes = new ImportDisputes(this.db);
     this.requests = new AppliedTable(this.db);
     this.#local = new LocalTable(this.db);
-    this.#sessions = new SessionTable(this.db);
+    this.sessions = new SessionTable(this.db);
     this.#begin = this.db.prepare('BEGIN IMMEDIATE');
     this.#commit = this.db.prepare('COMMIT');
     this.#rollback = this.db.prepare('ROLLBACK');
@@ -119,7 +114,7 @@ export class Store implements TreeStore {
       if (this.db.inTransaction) this.#rollback.run();
       this.feed.seen = seen;
       this.#ids.reset();
-      this.#sessions.forgetKnown();
+      this.sessions.forgetKnown();
       this.contents.forget();
       throw error;
     }
@@ -127,8 +122,7 @@ export class Store implements TreeStore {
 
   /** Applies what other processes changed since the last time. */
   catchUp(): void {
-    if (this.db.inTransaction) return;
-    this.#catchUp();
+    if (!this.db.inTransaction) this.#catchUp();
   }
 
   /** True when an open tree changed. */
@@ -229,7 +223,7 @@ export class Store implements TreeStore {
 
   moveHistory(tree: number, from: string, to: string): void {
     this.versions.move(tree, from, to);
-    this.#sessions.moveServed(tree, from, to);
+    this.sessions.moveServed(tree, from, to);
   }
 
   dropHistory(tree: number, path: string): void {
@@ -273,21 +267,11 @@ export class Store implements TreeStore {
   }
 
   sessionRow(session: { readonly key: string; readonly name: string }): number {
-    return this.#sessions.row(session.key, session.name, () => this.#ids.next(), now());
-  }
-
-  /** What was stored of what a session knows of a path (`saveServed`); undefined when nothing was. */
-  served(key: string, tree: number, path: string): { content: number | null; at: number } | undefined {
-    return this.#sessions.served(key, tree, path);
-  }
-
-  /** Forgets what sessions were served longer ago than `age`, in µs. */
-  forgetServed(age: number): void {
-    this.#sessions.forgetServed(now() - age);
+    return this.sessions.row(session.key, session.name, () => this.#ids.next(), now());
   }
 
   saveServed(...served: Parameters<SessionTable['saveServed']>): void {
-    this.#sessions.saveServed(...served);
+    this.sessions.saveServed(...served);
   }
 
   flushed(): Promise<void> {
@@ -298,7 +282,7 @@ export class Store implements TreeStore {
   /** Makes room in the write-ahead log, so that flushing it is quick; for a process that stays. */
   reserveLog(): void {
     try {
-      this.write(() => this.#flusher?.reserve(LOG_RESERVE), true);
+      this.write(() => this.#flusher?.reserve(), true);
     } catch (error) {
       log('warn', 'no room could be made in the log: flushing it takes longer', { error: describeError(error) });
     }
