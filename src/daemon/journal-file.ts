@@ -16,6 +16,7 @@ export class JournalFile implements Journal {
   readonly #current = new Map<string, string>();
   /** What was noted since the last flush. */
   readonly #noted = new Map<string, (() => unknown) | undefined>();
+  readonly #bytes = Buffer.alloc(64 * 1024);
   #fd: number;
   /** Bytes of the file, and of the lines in it that count. */
   #written = 0;
@@ -49,7 +50,7 @@ export class JournalFile implements Journal {
     this.#noted.clear();
     if (lines === '') return;
     try {
-      const bytes = Buffer.from(lines);
+      const bytes = this.#encode(lines);
       if (this.#isBroken || this.#written + bytes.length > 2 * this.#size + SLACK) {
         const old = this.#fd;
         this.#fd = this.#rewrite();
@@ -80,6 +81,12 @@ export class JournalFile implements Journal {
 
   close(): void {
     closeSync(this.#fd);
+  }
+
+  /** Bytes of some lines; good until the next call. */
+  #encode(lines: string): Buffer {
+    if (lines.length * 3 > this.#bytes.length) return Buffer.from(lines);
+    return this.#bytes.subarray(0, this.#bytes.write(lines));
   }
 
   /** Takes a note over, and gives back its line; an empty one when nothing changed. */

@@ -67,6 +67,10 @@ export interface CameTo {
   readonly target?: number;
   /** The content that its session wrote. */
   readonly content?: number;
+  /** Whether the head is that content now, or was merged with it; undefined when it stayed as it was. */
+  readonly head?: 'own' | 'merged';
+  /** The file had no head before. */
+  readonly isFirst?: boolean;
 }
 
 /**

@@ -70,11 +70,6 @@ export function localHandle(node: FileNode, session: Session, pid: number, writa
   return { kind: 'local', ...NEW, node, session, pid, writable, wrote: false };
 }
 
-/** True for a handle that nothing was, or can be, written through. */
-export function isReader(handle: Handle | undefined): boolean {
-  return handle?.kind === 'read' || (handle?.kind === 'local' && !handle.writable);
-}
-
 export type Handle = ReadHandle | WriteHandle | LocalHandle;
 
 /** The two halves of a kernel's 64-bit file handle. */
@@ -85,8 +80,6 @@ export interface Fh {
 
 const KINDS = ['read', 'write', 'local'] as const;
 const SERIALS = 1 << 20;
-/** Serial numbers that are noted as possibly in use at a time. */
-const RESERVE = 4096;
 const TWO_32 = 4294967296;
 
 /** Bits of `fh`: kind 60–63, serial 40–59, row id 0–39 (content of a read handle, draft of a write handle, node of a local one). */
@@ -103,28 +96,17 @@ export function decodeFh(fh: Fh): { kind: Handle['kind'] | undefined; serial: nu
   };
 }
 
+/** Told of a handle that is new, changed, or gone; `canWait` where only how far it was read changed. */
+type Noted = (serial: number, handle: Handle | undefined, canWait: boolean) => void;
+
 /** The handles that one mount has open, by serial number. */
 export class HandleTable {
   readonly #open = new Map<number, Handle>();
-  readonly #noted: (serial: number, handle: Handle | undefined) => void;
-  readonly #reserved: (serials: number) => void;
+  readonly #noted: Noted;
   #last = 0;
 
-  /**
-   * @param noted told of each handle that is new, changed or gone
-   * @param reserved told up to which serial number some may be in use
-   */
-  constructor(
-    noted: (serial: number, handle: Handle | undefined) => void = () => undefined,
-    reserved: (serials: number) => void = () => undefined,
-  ) {
+  constructor(noted: Noted = () => undefined) {
     this.#noted = noted;
-    this.#reserved = reserved;
-  }
-
-  /** Goes on where an earlier process had come to. */
-  resume(reserved: number): void {
-    this.#last = reserved % SERIALS;
   }
 
   get size(): number {
@@ -136,19 +118,19 @@ export class HandleTable {
     if (this.#open.size >= SERIALS - 1) throw Object.assign(new Error('too many open files'), { code: 'ENFILE' });
     do this.#last = (this.#last + 1) % SERIALS;
     while (this.#open.has(this.#last));
-    if (this.#last % RESERVE === 1) this.#reserved(this.#last + RESERVE);
     this.#put(this.#last, handle);
     return this.#last;
   }
 
   /** Puts a handle of an earlier process back under the number that the kernel knows. */
   restore(serial: number, handle: Handle): void {
+    if (serial > this.#last) this.#last = serial;
     this.#put(serial, handle);
   }
 
-  /** Notes that something in a handle of this table changed. */
-  changed(handle: Handle): void {
-    if (this.#open.get(handle.serial) === handle) this.#noted(handle.serial, handle);
+  /** Notes that something in a handle of this table changed; `canWait` where that is how far it was read. */
+  changed(handle: Handle, canWait = false): void {
+    if (this.#open.get(handle.serial) === handle) this.#noted(handle.serial, handle, canWait);
   }
 
   /** The handle that a request opened. */
@@ -160,7 +142,7 @@ export class HandleTable {
   #put(serial: number, handle: Handle): void {
     handle.serial = serial;
     this.#open.set(serial, handle);
-    this.#noted(serial, handle);
+    this.#noted(serial, handle, false);
   }
 
   get(fh: Fh): Handle | undefined {
@@ -182,7 +164,7 @@ export class HandleTable {
 
   #remove(serial: number): void {
     this.#open.delete(serial);
-    this.#noted(serial, undefined);
+    this.#noted(serial, undefined, false);
   }
 
   /** Puts another handle in the place of each that leads to a node. */

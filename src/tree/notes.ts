@@ -1,3 +1,4 @@
+import type { Journal } from '../ports/journal.js';
 import type { Known } from '../session/knowledge.js';
 import type { Session } from '../session/session.js';
 import type { Draft } from './draft.js';
@@ -11,7 +12,8 @@ export interface HandleNote {
   readonly kind: Handle['kind'];
   readonly opening: number;
   readonly node: number;
-  readonly session: Session;
+  /** Number under which the session was noted. */
+  readonly session: number;
   readonly pid?: number;
   /** What it reads, or shows while its draft is clean. */
   readonly content?: number | null;
@@ -25,13 +27,16 @@ export interface HandleNote {
   readonly wrote?: boolean;
 }
 
-export function handleNote(handle: Handle): HandleNote {
-  const { kind, opening, session } = handle;
-  const common = { kind, opening, node: handle.node.id, session };
+export function handleNote(handle: Handle, journal: Journal): HandleNote {
+  const { kind, opening } = handle;
+  const node = handle.node.id;
+  const session = sessionNumber(journal, handle.session);
   if (handle.kind === 'read') {
     const { pid, content, finished, readTo } = handle;
-    return { ...common, pid, content, finished, readTo };
+    if (readTo === 0) return { kind, opening, node, session, pid, content };
+    return { kind, opening, node, session, pid, content, finished, readTo };
   }
+  const common = { kind, opening, node, session };
   if (handle.kind === 'local') {
     const { pid, writable, wrote } = handle;
     return { ...common, pid, writable, wrote };
@@ -39,6 +44,29 @@ export function handleNote(handle: Handle): HandleNote {
   const { snapshot, draft, writers, opener, readTo, closed } = handle;
   const own = { content: snapshot, draft: draft.id, writers: [...writers], readTo, closed };
   return { ...common, ...own, ...(opener === undefined ? {} : { opener }) };
+}
+
+const numbers = new WeakMap<Journal, Map<string, number>>();
+
+/** The number of a session in a journal, under which it is noted once. */
+function sessionNumber(journal: Journal, session: Session): number {
+  let known = numbers.get(journal);
+  if (!known) {
+    known = new Map([...journal.left('i/')].map(([number, value]) => [(value as Session).key, Number(number)]));
+    numbers.set(journal, known);
+  }
+  let number = known.get(session.key);
+  if (number === undefined) {
+    number = known.size;
+    known.set(session.key, number);
+    journal.note(`i/${number}`, () => session);
+  }
+  return number;
+}
+
+/** The session that was noted under a number. */
+export function numberedSession(journal: Journal, number: number): Session {
+  return (journal.get(`i/${number}`) as Session | undefined) ?? { key: 'unknown', name: 'unknown' };
 }
 
 /** What is noted of a draft beside its rows in the store. Times are µs since the epoch. */

@@ -1,4 +1,4 @@
-import { decodeFh, type Fh, type Handle, readHandle } from './handles.js';
+import { decodeFh, type Fh, type Handle } from './handles.js';
 import { readLocal } from './local-files.js';
 import { type FileNode, savedAs } from './node.js';
 import type { Caller, View } from './view.js';
@@ -16,7 +16,7 @@ export interface Slice {
 
 /** Reads through a handle; short at the end of the file (`read(2)`). */
 export function read(view: View, caller: Caller, node: FileNode, fh: Fh, offset: number, size: number): Slice {
-  const handle = view.handles.get(fh) ?? readerOf(view, caller, node, fh);
+  const handle = view.handles.get(fh);
   if (handle?.kind === 'local' || (!handle && node.isLocal)) {
     const data = readLocal(view, node, offset, size);
     return { data, start: 0, length: data.length };
@@ -28,17 +28,6 @@ export function read(view: View, caller: Caller, node: FileNode, fh: Fh, offset:
   return { data, start, length };
 }
 
-/** A reader that was opened just before the process died that served it: its number says what it shows. */
-function readerOf(view: View, caller: Caller, node: FileNode, fh: Fh): Handle | undefined {
-  const { kind, serial, id } = decodeFh(fh);
-  if (kind !== 'read' || node.isLocal || !view.settling.inherited) return undefined;
-  const { pid, session } = view.caller(caller);
-  const handle = readHandle(node, session, pid, id === 0 ? null : id);
-  node.readers.add(handle);
-  view.handles.restore(serial, handle);
-  return handle;
-}
-
 /** Notes what a session has come to know by reading (spec §5.2). */
 function note(
   view: View,
@@ -48,7 +37,6 @@ function note(
 ): void {
   const end = Math.min(start + size, length);
   if (handle.kind === 'local' || handle.readTo < 0) return;
-  view.handles.changed(handle);
   if (handle.kind === 'read' && end === length) handle.finished = true;
   const first = handle.readTo === 0;
   if (start <= handle.readTo) handle.readTo = Math.max(handle.readTo, end);
@@ -56,6 +44,8 @@ function note(
   const sniff = size <= SNIFF && start < length && start + size !== length;
   const whole = handle.readTo >= length && !sniff;
   if (whole) handle.readTo = -1;
+  // What was read to its end is noted as known; how far another reading has come is noted here.
+  view.handles.changed(handle, whole);
   if (!whole && !first) return;
   const { node, session } = handle;
   const path = savedAs(node);

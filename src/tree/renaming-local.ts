@@ -55,7 +55,8 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
       storeDecision(view, 'recordHead', met.decision, { row, path, before, session: sessionRow, written: own });
     }
     if (node.content === null) store.deleteLocal(node.id);
-    store.requests.cameTo({ node: node.id, content: own, ...(target ? { target: target.id } : {}) });
+    const head = id === before ? {} : { head: met.bytes ? ('merged' as const) : ('own' as const) };
+    store.requests.cameTo({ node: node.id, content: own, ...head, ...(target ? { target: target.id } : {}) });
     return { id, mtime: time, written: own };
   });
   if (target) {

@@ -126,7 +126,8 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
     if (changed && head && written !== null)
       storeDecision(view, 'recordHead', head.decision, { row, path: newPath, before, session: sessionRow, written });
     else store.recordChange(tree.id, node.id);
-    store.requests.cameTo({ node: node.id, ...cameTo(target, written) });
+    const made = changed ? { head: head?.bytes ? ('merged' as const) : ('own' as const) } : {};
+    store.requests.cameTo({ node: node.id, ...cameTo(target, written), ...made });
     return id;
   });
   if (target) {

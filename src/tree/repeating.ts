@@ -1,4 +1,7 @@
+import type { CameTo } from '../ports/store.js';
+import type { Session } from '../session/session.js';
 import { type AttributeChange, changeAttributes } from './changing-attributes.js';
+import type { Draft } from './draft.js';
 import type { Fh } from './handles.js';
 import { saveEmpty } from './naming.js';
 import { type DirectoryNode, FileNode, pathOf, type TreeNode } from './node.js';
@@ -52,6 +55,7 @@ export function repeatAttributes(
     const { session, pid } = view.caller(caller);
     const { knowledge, clock } = view.tree.services;
     knowledge.wrote(session, view.tree.id, pathOf(node), came.content, pid, clock());
+    noteHead(view, came, session);
   }
   const answer = changeAttributes(view, caller, node, change);
   return told(view).then(() => answer);
@@ -157,11 +161,31 @@ export function repeatRename(view: View, caller: Caller, ends: Ends, { came, isD
   if (node instanceof FileNode && came.content !== undefined && (target || wasLocal)) {
     const { content } = came;
     knowledge.wrote(session, tree.id, to.path, content, pid, now);
-    if (node.content === content) node.savedBy = session.key;
-    tree.note(node);
+    if (target instanceof FileNode) {
+      node.savedBy = target.savedBy;
+      node.born = target.born;
+    } else node.born = now;
+    noteHead(view, came, session);
   } else if (!node.isLocal) knowledge.move(tree.id, from.path, to.path);
   if (!wasLocal) knowledge.missed(session, tree.id, from.path, now);
   return answerOnceTold(view, 0);
+}
+
+/** Notes whose the head of a file is. */
+function noteHead(view: View, came: CameTo, session: Session): void {
+  const node = came.node === undefined ? undefined : view.node(came.node);
+  if (!(node instanceof FileNode)) return;
+  if (came.head === 'own') node.savedBy = session.key;
+  else if (came.head === 'merged') node.savedBy = undefined;
+  if (came.isFirst) node.born = view.tree.services.clock();
+  view.tree.note(node);
+}
+
+/** Does what follows from a draft that was saved. */
+function endSaved(view: View, draft: Draft, came: CameTo, pid: number): void {
+  if (came.content === undefined || draft.dirty) return;
+  noteHead(view, came, draft.session);
+  closeDraft(view, draft, came.content, pid);
 }
 
 /** A draft was saved, or kept aside, at a close. */
@@ -170,7 +194,7 @@ export function repeatFlush(view: View, caller: Caller, fh: Fh, { came, isDone }
   if (handle?.kind === 'write' && !isDone) {
     const { pid } = view.caller(caller);
     if (came.content === undefined) handle.writers.delete(pid);
-    else if (!handle.draft.dirty) closeDraft(view, handle.draft, came.content, pid);
+    else endSaved(view, handle.draft, came, pid);
     view.handles.changed(handle);
   }
   return answerOnceTold(view, 0);
@@ -180,7 +204,7 @@ export function repeatRelease(view: View, fh: Fh, { came, isDone }: Repeated) {
   const handle = view.handles.delete(fh);
   if (handle?.kind === 'write') {
     const { draft } = handle;
-    if (!isDone && came.content !== undefined && !draft.dirty) closeDraft(view, draft, came.content, draft.writer);
+    if (!isDone) endSaved(view, draft, came, draft.writer);
     draft.handles--;
     dropDraft(draft);
   }

@@ -2,7 +2,7 @@ import type { StoredDraft } from '../ports/store.js';
 import type { Draft } from './draft.js';
 import { type Handle, localHandle, readHandle, writeHandle } from './handles.js';
 import { DirectoryNode, FileNode, type TreeNode } from './node.js';
-import type { DraftNote, FileNote, HandleNote } from './notes.js';
+import { type DraftNote, type FileNote, type HandleNote, numberedSession } from './notes.js';
 import { claimFor, keepAside } from './saving.js';
 import type { Tree } from './tree.js';
 import type { Unseen } from './unseen.js';
@@ -111,7 +111,6 @@ function resumeNotes(view: View, draft: Draft, note: DraftNote | undefined): voi
 function resumeHandles(view: View, find: (id: number) => TreeNode | undefined): void {
   const { tree, mount } = view;
   const { journal, store } = tree.services;
-  view.handles.resume((journal.get(`s/${mount}`) as number | undefined) ?? 0);
   for (const [serial, value] of journal.left(`h/${mount}/`)) {
     const note = value as HandleNote;
     let node = find(note.node);
@@ -133,14 +132,20 @@ function resumeHandles(view: View, find: (id: number) => TreeNode | undefined): 
 /** A handle of a local file; whoever read it as memory goes on reading that. */
 function localOf(view: View, node: FileNode, note: HandleNote): Handle {
   if (note.kind === 'read') return handleOf(view, node, note);
-  const handle = localHandle(node, note.session, note.pid ?? 0, note.kind === 'write' || note.writable === true);
+  const handle = localHandle(
+    node,
+    numberedSession(view.tree.services.journal, note.session),
+    note.pid ?? 0,
+    note.kind === 'write' || note.writable === true,
+  );
   handle.wrote = note.wrote ?? false;
   return handle;
 }
 
 /** A handle of a file of memory, which may have been a local one when it was noted. */
 function handleOf(view: View, node: FileNode, note: HandleNote): Handle {
-  const { kind, session, pid = 0, readTo = 0 } = note;
+  const { kind, pid = 0, readTo = 0 } = note;
+  const session = numberedSession(view.tree.services.journal, note.session);
   const content = note.content === undefined ? node.content : note.content;
   if (kind === 'read' || (kind === 'local' && !note.writable)) {
     const reader = readHandle(node, session, pid, content);

@@ -52,7 +52,8 @@ export function saveDraft(view: View, draft: Draft, pid: number): Told {
       store.recordChange(tree.id, node.id);
     }
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
-    store.requests.cameTo({ content: own });
+    const head = id === before ? undefined : decision.kind === 'merged' ? 'merged' : 'own';
+    store.requests.cameTo({ node: node.id, content: own, isFirst: before === null, ...(head ? { head } : {}) });
     return { content: id, written: own };
     // A file that was put back just now is this draft's own: there is nothing to look at again.
   }, isBack);

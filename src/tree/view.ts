@@ -3,7 +3,7 @@ import { DEPTH_MAX, nameFault } from '../ports/limits.js';
 import type { NodeRow } from '../ports/store.js';
 import type { CallingProcess } from '../session/session.js';
 import { attributesOf, type EntryAnswer, entryFor, NO_ENTRY } from './attributes.js';
-import { HandleTable, isReader } from './handles.js';
+import { HandleTable } from './handles.js';
 import type { KernelCache } from './kernel-cache.js';
 import { DirectoryNode, depthOf, FileNode, pathOf, type TreeNode } from './node.js';
 import { handleNote } from './notes.js';
@@ -60,10 +60,8 @@ export class View {
     this.kernel = kernel;
     this.#names = names;
     const { journal } = tree.services;
-    this.handles = new HandleTable(
-      // One that only reads is found again by what its number says.
-      (serial, handle) => journal.note(`h/${mount}/${serial}`, handle && (() => handleNote(handle)), isReader(handle)),
-      (serials) => journal.note(`s/${mount}`, () => serials),
+    this.handles = new HandleTable((serial, handle, canWait) =>
+      journal.note(`h/${mount}/${serial}`, handle && (() => handleNote(handle, journal)), canWait),
     );
     for (const row of tree.services.store.loadNodes(tree.id, mount)) if (row.mount === mount) this.#load(row);
     tree.views.add(this);
