@@ -34,10 +34,20 @@ async function findDaemon(folder: string): Promise<ControlClient | undefined> {
   // While the lock is held and nobody listens, a daemon starts, ends, or has another server take over.
   for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
     const client = await connectControl(files.folder, files.socket);
-    if (client || !isLocked(files)) return client;
+    if (client || !hasAddon() || !isLocked(files)) return client;
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }
   return undefined;
+}
+
+/** Without the addon no daemon of this installation can run, and nobody can look at its lock. */
+function hasAddon(): boolean {
+  try {
+    loadNative();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Work for a daemon; it is done again from its start when the daemon ends meanwhile, so it must bear that. */

@@ -48,7 +48,8 @@ describe('every command', () => {
   test.each(commands)('%s points to its own help when something is wrong with its options', async (words, command) => {
     const result = await person.mend([...words.split(' ').slice(1), '--nosuch']);
     // A group of commands runs one of them when none is named.
-    const run = command.commands.length > 0 && command.parent ? `${words} list` : words;
+    const first = words === 'mend daemon' ? 'run' : 'list';
+    const run = command.commands.length > 0 && command.parent ? `${words} ${first}` : words;
     expectRefusal(result, 2, new RegExp(`^mend: [^"]* option [^"]*: "${run} --help" says what there is\\n$`));
   });
 });

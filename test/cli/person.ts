@@ -69,11 +69,19 @@ export class Person {
 
   /** Supervisors of the store. */
   daemons(): number[] {
+    return this.processes().filter((pid) => commandLine(pid).includes('/supervise.js'));
+  }
+
+  /** Everything that serves the store, supervisors first. */
+  processes(): number[] {
     const store = `MEND_STORE_DIR=${this.store}`;
     return listProcesses()
       .filter((entry) => entry.uid === this.user.uid && !entry.zombie && entry.environment().includes(store))
-      .filter((entry) => commandLine(entry.pid).includes('/supervise.js'))
-      .map((entry) => entry.pid);
+      .map((entry) => entry.pid)
+      .filter((pid) => /\/(supervise|serve)\.js/.test(commandLine(pid)))
+      .sort(
+        (a, b) => Number(commandLine(b).includes('/supervise.js')) - Number(commandLine(a).includes('/supervise.js')),
+      );
   }
 
   /** Takes every mount off and waits for the daemon to end, after which nothing changes in the home by itself. */

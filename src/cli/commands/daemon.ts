@@ -7,9 +7,10 @@ import { ExitStatus } from '../exit-status.js';
 import { printLine } from '../output.js';
 
 export function addDaemon(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
-  const daemon = program
-    .command('daemon')
-    .description('the process behind the mounts')
+  const daemon = program.command('daemon').description('the processes behind the mounts');
+  daemon
+    .command('run', { isDefault: true, hidden: true })
+    .description('serve in this process')
     .action(() => run(supervise));
   daemon
     .command('restart')
