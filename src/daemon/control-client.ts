@@ -8,7 +8,7 @@ import {
 } from 'vscode-jsonrpc/node.js';
 import { isSystemError } from '../errors.js';
 import { catchUpRequest } from './control-protocol.js';
-import { knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
+import { isLocked, knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
 
 /** A connection to a daemon's control socket. */
 export interface ControlClient {
@@ -73,6 +73,21 @@ export async function connectControl(
   }
 }
 
+/** Longest wait, in ms, for a daemon that starts, ends, or has another server take over. */
+const CHANGING = 15_000;
+/** Wait, in ms, before looking for it again. */
+const PAUSE = 25;
+
+/** Connects to the daemon of an owner; undefined when none serves, which is certain only once its lock is free. */
+export async function connectServing(files: RuntimeFiles, owner: string): Promise<ControlClient | undefined> {
+  for (const end = Date.now() + CHANGING; Date.now() < end; ) {
+    const client = await connectControl(files.folder, `${owner}.sock`);
+    if (client || !isLocked(files, owner)) return client;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  return undefined;
+}
+
 function openFolder(folder: string, name: string): ReturnType<typeof shortPath> | undefined {
   try {
     return shortPath(folder, name);
@@ -93,7 +108,7 @@ export async function announceToDaemons(files: RuntimeFiles): Promise<void> {
   }
   await Promise.all(
     owners.map(async (owner) => {
-      const client = await connectControl(files.folder, `${owner}.sock`);
+      const client = await connectServing(files, owner);
       if (!client) return;
       try {
         const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE).unref());

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { MendError } from '../errors.js';
 import { loadNative } from '../fuse/native.js';
 import { storeFolderExists } from '../store/location.js';
-import { type ControlClient, connectControl } from './control-client.js';
+import { type ControlClient, connectServing } from './control-client.js';
 import { ANOTHER_SERVES, READY } from './readiness.js';
-import { isLocked, runtimeFiles } from './runtime-files.js';
+import { runtimeFiles } from './runtime-files.js';
 
 /** Size in bytes above which a log is put aside when a daemon starts. */
 const LOG_MAXIMUM = 1024 * 1024;
@@ -31,23 +31,7 @@ const GONE = Symbol('gone');
 async function findDaemon(folder: string): Promise<ControlClient | undefined> {
   if (!storeFolderExists(folder)) return undefined;
   const files = runtimeFiles(folder);
-  // While the lock is held and nobody listens, a daemon starts, ends, or has another server take over.
-  for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
-    const client = await connectControl(files.folder, files.socket);
-    if (client || !hasAddon() || !isLocked(files)) return client;
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  }
-  return undefined;
-}
-
-/** Without the addon no daemon of this installation can run, and nobody can look at its lock. */
-function hasAddon(): boolean {
-  try {
-    loadNative();
-    return true;
-  } catch {
-    return false;
-  }
+  return connectServing(files, files.owner);
 }
 
 /** Work for a daemon; it is done again from its start when the daemon ends meanwhile, so it must bear that. */

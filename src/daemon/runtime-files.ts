@@ -38,9 +38,22 @@ export function takeLock(files: RuntimeFiles): number | undefined {
   return lock(files.lock);
 }
 
-/** Tells whether a daemon of this namespace has the lock, whether it answers or not. */
-export function isLocked(files: RuntimeFiles): boolean {
-  return existsSync(files.lock) && isHeld(files.lock);
+/**
+ * Tells whether a daemon has its lock, whether it answers or not. Without the addon nobody can look, and no daemon of
+ * this installation can run.
+ */
+export function isLocked(files: RuntimeFiles, owner = files.owner): boolean {
+  const path = join(files.folder, `${owner}.lock`);
+  return existsSync(path) && hasAddon() && isHeld(path);
+}
+
+function hasAddon(): boolean {
+  try {
+    loadNative();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isHeld(path: string): boolean {
