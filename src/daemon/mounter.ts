@@ -11,7 +11,7 @@ import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
 import type { Keeper } from './keeper.js';
 import type { KernelFeatures, ResumeRequest } from './messages.js';
-import { clearMountPoint, prepareMountPoint, realPath } from './mount-point.js';
+import { clearMountPoint, MOUNT_TYPE, mountTable, prepareMountPoint, realPath } from './mount-point.js';
 import type { Peers } from './peers.js';
 import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
@@ -68,12 +68,14 @@ export class Mounter {
   /** Takes over mounts that an earlier server left, and gives back what the serving thread is to go on with. */
   async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<ResumeRequest[]> {
     const requests: ResumeRequest[] = [];
+    const mounted = mountTable();
     for (const { fd, mount, tree: id, path, features } of held) {
       const tree = this.#store.trees.get(id);
-      if (!tree) {
-        log('error', 'the memory of a mount is not in the store any more', { path });
+      if (!tree || mounted.get(path) !== MOUNT_TYPE) {
+        log('warn', tree ? 'mount was taken off' : 'the memory of a mount is not in the store any more', { path });
         loadNative().closeDescriptor(fd);
         await this.#keeper.drop(keyOf(mount));
+        if (tree) this.#writeBack({ id: mount, path, tree, features });
         continue;
       }
       const { project, harness } = tree;

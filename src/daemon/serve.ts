@@ -31,6 +31,7 @@ async function serve(): Promise<void> {
   log('info', isFirst ? 'daemon serves' : 'daemon serves again', { pid: process.pid });
   const running = daemon;
   if (isFirst) setTimeout(() => running.stopWhenIdle(), UNUSED).unref();
+  else running.stopWhenIdle();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
       running.stop().then(

@@ -46,22 +46,44 @@ export function handleNote(handle: Handle, journal: Journal): HandleNote {
   return { ...common, ...own, ...(opener === undefined ? {} : { opener }) };
 }
 
-const numbers = new WeakMap<Journal, Map<string, number>>();
+/** Sessions that a journal has numbers for at most, but for those of open files. */
+const NUMBERED = 1000;
+
+interface Numbers {
+  next: number;
+  most: number;
+  /** By the key of the session. */
+  readonly known: Map<string, number>;
+}
+
+const numbersOf = new WeakMap<Journal, Numbers>();
 
 /** The number of a session in a journal, under which it is noted once. */
 function sessionNumber(journal: Journal, session: Session): number {
-  let known = numbers.get(journal);
-  if (!known) {
-    known = new Map([...journal.left('i/')].map(([number, value]) => [(value as Session).key, Number(number)]));
-    numbers.set(journal, known);
+  let numbers = numbersOf.get(journal);
+  if (!numbers) {
+    const left = [...journal.left('i/')].map(([number, value]) => [(value as Session).key, Number(number)] as const);
+    numbers = { next: 1 + Math.max(0, ...left.map(([, number]) => number)), most: NUMBERED, known: new Map(left) };
+    numbersOf.set(journal, numbers);
   }
-  let number = known.get(session.key);
-  if (number === undefined) {
-    number = known.size;
-    known.set(session.key, number);
-    journal.note(`i/${number}`, () => session);
-  }
+  const known = numbers.known.get(session.key);
+  if (known !== undefined) return known;
+  if (numbers.known.size >= numbers.most) forgetUnused(journal, numbers);
+  const number = numbers.next++;
+  numbers.known.set(session.key, number);
+  journal.note(`i/${number}`, () => session);
   return number;
+}
+
+/** Forgets the numbers that no open file is noted with. */
+function forgetUnused(journal: Journal, numbers: Numbers): void {
+  const used = new Set([...journal.left('h/').values()].map((note) => (note as HandleNote).session));
+  for (const [key, number] of numbers.known) {
+    if (used.has(number)) continue;
+    numbers.known.delete(key);
+    journal.note(`i/${number}`, undefined);
+  }
+  numbers.most = Math.max(NUMBERED, 2 * numbers.known.size);
 }
 
 /** The session that was noted under a number. */
