@@ -1,5 +1,5 @@
 /*
- * What mend needs from C: take a descriptor out of a socket, watch it on the event loop, read and write it
+ * What mend needs from C: pass a descriptor through a socket, watch it on the event loop, read and write it
  * without blocking, send kernel notifications from a thread of their own, and lock a file.
  * See README.md beside this file for threads and ownership.
  */
@@ -92,6 +92,33 @@ static napi_value receive_descriptor(napi_env env, napi_callback_info info) {
     return number(env, -code);
   }
   return number(env, fd);
+}
+
+/* sendDescriptor(socket, descriptor) -> 0 or -errno. The other end gets a copy; ours stays open. */
+static napi_value send_descriptor(napi_env env, napi_callback_info info) {
+  napi_value argv[2];
+  size_t argc = 2;
+  int32_t sock, fd;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &sock));
+  CHECK(env, napi_get_value_int32(env, argv[1], &fd));
+
+  char byte = 0;
+  struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+  union {
+    char bytes[CMSG_SPACE(sizeof(int))];
+    struct cmsghdr align;
+  } control = {.bytes = {0}};
+  struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof fd);
+  memcpy(CMSG_DATA(header), &fd, sizeof fd);
+  ssize_t n;
+  do n = sendmsg(sock, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  while (n < 0 && errno == EINTR);
+  return number(env, n < 0 ? -errno : 0);
 }
 
 /* closeDescriptor(descriptor) -> 0 or -errno. */
@@ -427,7 +454,7 @@ NAPI_MODULE_INIT() {
     const char *name;
     napi_callback call;
   } methods[] = {
-      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
+      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"sendDescriptor", send_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
       {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
   };
   for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {

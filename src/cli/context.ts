@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { connectControl } from '../daemon/control-client.js';
+import { connectServing } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
 import { readSettings } from '../daemon/settings.js';
@@ -168,7 +168,7 @@ export async function servingDaemons(): Promise<string[]> {
   const files = runtimeFiles(ownStoreFolder());
   const serving: string[] = [];
   for (const owner of existsSync(files.folder) ? knownOwners(files) : []) {
-    const client = await connectControl(files.folder, `${owner}.sock`);
+    const client = await connectServing(files, owner);
     if (client) serving.push(owner);
     client?.close();
   }

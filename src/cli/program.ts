@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { runDaemon } from '../daemon/run.js';
 import { version } from '../daemon/version.js';
 import { addAdopt } from './commands/adopt.js';
 import { addCompletion } from './commands/completion.js';
+import { addDaemon } from './commands/daemon.js';
 import { addDoctor } from './commands/doctor.js';
 import { addHelp } from './commands/help.js';
 import { addMemory } from './commands/memory.js';
@@ -10,9 +10,8 @@ import { addMount } from './commands/mount.js';
 import { addProject } from './commands/project.js';
 import { addStatus } from './commands/status.js';
 import { addUnmount } from './commands/unmount.js';
-import { ownStoreFolder } from './context.js';
 import { refuseOptionsOfGroups } from './default-command.js';
-import { ExitStatus } from './exit-status.js';
+import type { ExitStatus } from './exit-status.js';
 import { hintAtHelp } from './usage-hint.js';
 
 /** Runs the work of a command and keeps its exit status. */
@@ -40,13 +39,9 @@ export function buildProgram(run: Run): Command {
   addProject(program, run);
   program.commandsGroup('Set-up:');
   addDoctor(program, run);
+  addDaemon(program, run);
   addCompletion(program, run);
   for (const group of [program, ...program.commands]) if (group.commands.length > 0) addHelp(group);
-  program.command('daemon', { hidden: true }).action(async () => {
-    await runDaemon(ownStoreFolder());
-    const failed = Boolean(process.exitCode);
-    await run(async () => (failed ? ExitStatus.failed : ExitStatus.done));
-  });
   hintAtHelp(program);
   refuseOptionsOfGroups(program);
   return program;

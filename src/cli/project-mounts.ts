@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { connectControl } from '../daemon/control-client.js';
+import { connectServing } from '../daemon/control-client.js';
 import { statusRequest } from '../daemon/control-protocol.js';
 import { MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
@@ -27,7 +27,7 @@ export async function mountsServed(store: Store): Promise<ProjectMount[]> {
   const owners = existsSync(files.folder) ? knownOwners(files) : [];
   const served = await Promise.all(
     owners.map(async (owner) => {
-      const client = await connectControl(files.folder, `${owner}.sock`);
+      const client = await connectServing(files, owner);
       if (!client) return [];
       try {
         const status = await Promise.race([client.rpc.sendRequest(statusRequest), client.closed]);

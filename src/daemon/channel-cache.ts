@@ -1,10 +1,11 @@
 import type { Channel } from '../fuse/channel.js';
-import type { Connection } from '../fuse/init.js';
+import type { Agreement } from '../fuse/init.js';
 import { incrementEpoch, invalidateAttributes, invalidateEntry } from '../fuse/notifications.js';
 import { log } from '../log.js';
 import type { KernelCache } from '../tree/kernel-cache.js';
 import type { TreeNode } from '../tree/node.js';
 import type { Announcement } from '../tree/tree.js';
+import type { View } from '../tree/view.js';
 
 const ENOENT = 2;
 const EPOCH = incrementEpoch();
@@ -15,11 +16,18 @@ const PATIENCE = 1000;
 export class ChannelCache implements KernelCache {
   channel: Channel | undefined;
   /** Undefined until the kernel has said hello; it has nothing cached before. */
-  connection: Connection | undefined;
+  connection: Agreement | undefined;
   readonly #root: number;
 
   constructor(root: number) {
     this.#root = root;
+  }
+
+  /** Has the kernel forget everything that it knows of a mount. */
+  forgetAll(view: View): Promise<void> {
+    const nodes = [...view.tree.nodes.values(), ...view.locals];
+    const names = nodes.flatMap((node) => (node.parent ? [{ parent: node.parent, name: node.name }] : []));
+    return this.forget({ attributes: nodes, names });
   }
 
   async forget({ attributes, names }: Announcement): Promise<void> {

@@ -1,13 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import {
   createMessageConnection,
+  type Message,
   type MessageConnection,
   StreamMessageReader,
   StreamMessageWriter,
 } from 'vscode-jsonrpc/node.js';
 import { isSystemError } from '../errors.js';
 import { catchUpRequest } from './control-protocol.js';
-import { knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
+import { isLocked, knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
 
 /** A connection to a daemon's control socket. */
 export interface ControlClient {
@@ -15,6 +16,27 @@ export interface ControlClient {
   /** Resolves when the daemon is gone, or `close` was called. */
   readonly closed: Promise<void>;
   close(): void;
+}
+
+/**
+ * Writes to a daemon that may be gone: who asks learns of that by `closed`. The library itself lets a request that could
+ * not be written end the process, since nobody can catch what it throws then.
+ */
+class QuietWriter extends StreamMessageWriter {
+  readonly #socket: Socket;
+
+  constructor(socket: Socket) {
+    super(socket);
+    this.#socket = socket;
+  }
+
+  override async write(message: Message): Promise<void> {
+    try {
+      await super.write(message);
+    } catch {
+      this.#socket.destroy();
+    }
+  }
 }
 
 /** Longest wait, in ms, for a daemon that is not of this namespace to apply a change. */
@@ -36,7 +58,7 @@ export async function connectControl(
       const attempt = connect(short.path, () => resolve(attempt));
       attempt.on('error', reject);
     });
-    const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
+    const rpc = createMessageConnection(new StreamMessageReader(socket), new QuietWriter(socket));
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     socket.on('error', () => socket.destroy());
     rpc.onError(() => socket.destroy());
@@ -49,6 +71,21 @@ export async function connectControl(
   } finally {
     short.close();
   }
+}
+
+/** Longest wait, in ms, for a daemon that starts, ends, or has another server take over. */
+const CHANGING = 15_000;
+/** Wait, in ms, before looking for it again. */
+const PAUSE = 25;
+
+/** Connects to the daemon of an owner; undefined when none serves, which is certain only once its lock is free. */
+export async function connectServing(files: RuntimeFiles, owner: string): Promise<ControlClient | undefined> {
+  for (const end = Date.now() + CHANGING; Date.now() < end; ) {
+    const client = await connectControl(files.folder, `${owner}.sock`);
+    if (client || !isLocked(files, owner)) return client;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+  return undefined;
 }
 
 function openFolder(folder: string, name: string): ReturnType<typeof shortPath> | undefined {
@@ -71,7 +108,7 @@ export async function announceToDaemons(files: RuntimeFiles): Promise<void> {
   }
   await Promise.all(
     owners.map(async (owner) => {
-      const client = await connectControl(files.folder, `${owner}.sock`);
+      const client = await connectServing(files, owner);
       if (!client) return;
       try {
         const patience = new Promise((resolve) => setTimeout(resolve, PATIENCE).unref());

@@ -72,6 +72,8 @@ export interface DaemonStatus {
 
 export const mountRequest = new RequestType<MountRequest, MountAnswer, void>('mount');
 export const unmountRequest = new RequestType<UnmountRequest, UnmountAnswer, void>('unmount');
+/** Has another server take the place of the one that answers; fails when there is none to do that. */
+export const replaceRequest = new RequestType0<null, void>('replace');
 export const statusRequest = new RequestType0<DaemonStatus, void>('status');
 /** Answered when every kernel of the daemon was told of everything committed before. */
 export const catchUpRequest = new RequestType0<null, void>('catchUp');

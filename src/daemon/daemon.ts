@@ -18,32 +18,20 @@ import {
   FOR_PEOPLE,
   greetRequest,
   mountRequest,
+  replaceRequest,
   statusRequest,
   unmountRequest,
 } from './control-protocol.js';
+import type { Inheritance, Keeper } from './keeper.js';
 import { Mounter } from './mounter.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
-import { ServingThread } from './serving-thread.js';
+import type { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
+import { StoreCare } from './store-care.js';
 import { version } from './version.js';
-
-/** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
-const CARE = 200;
-/** How often, in ms, contents that nothing points to any more are deleted. */
-const SWEEP = 30_000;
-/** Pause, in ms, between two turns of deleting. */
-const SWEEP_PAUSE = 50;
-/** How long, in µs, it is remembered what a session was served: a week. */
-const SERVED_AGE = 7 * 86_400 * 1e6;
-/**
- * Pages of the write-ahead log from which on they are moved into the database beside the serving thread, and from
- * which on it is made to begin the log anew, which it waits for.
- */
-const LOG_PAGES = 1000;
-const LOG_PAGES_MOST = 16_000;
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
 export class Daemon {
@@ -51,56 +39,81 @@ export class Daemon {
   readonly #thread: ServingThread;
   readonly #mounter: Mounter;
   readonly #server: Server;
-  readonly #care: NodeJS.Timeout;
+  readonly #care: StoreCare;
   readonly #peers: Peers;
+  readonly #keeper: Keeper;
   readonly #connected = new Set<Socket>();
-  readonly #sweep: NodeJS.Timeout;
   #stopping: Promise<void> | undefined;
 
-  private constructor(store: Store, thread: ServingThread, mounter: Mounter, server: Server, peers: Peers) {
+  private constructor(
+    store: Store,
+    thread: ServingThread,
+    mounter: Mounter,
+    server: Server,
+    peers: Peers,
+    keeper: Keeper,
+  ) {
+    this.#keeper = keeper;
     this.#store = store;
     this.#thread = thread;
     this.#mounter = mounter;
     this.#server = server;
     this.#peers = peers;
-    this.#care = setInterval(() => this.#takeCare(), CARE);
-    this.#sweep = setInterval(() => this.#sweepContents(), SWEEP);
+    this.#care = new StoreCare(store, thread);
   }
 
   /**
    * Starts serving a store; resolves when the control socket answers, undefined when another daemon serves it.
+   * @param inheritance what an earlier server has left: its mounts are served on
    * @throws {MendError} when the store cannot be opened.
    */
-  static async start(folder: string): Promise<Daemon | undefined> {
+  static async start(
+    folder: string,
+    keeper: Keeper,
+    thread: ServingThread,
+    inheritance: Inheritance,
+  ): Promise<Daemon | undefined> {
     const { limits } = readSettings(process.env);
     const files = runtimeFiles(folder);
+    const isFirst = inheritance.held.length === 0;
     const store = new Store(folder, {
-      create: true,
-      check: true,
+      create: isFirst,
+      check: isFirst,
       owner: files.owner,
       machine: () => readMachine(folder),
     });
-    if (!takeLock(files)) {
-      store.close();
-      return undefined;
+    if (isFirst) {
+      const lock = takeLock(files);
+      if (lock === undefined) {
+        store.close();
+        return undefined;
+      }
+      await keeper.hold({ key: 'lock', data: { kind: 'lock' } }, lock);
+      rmSync(files.failure, { force: true });
     }
-    recoverDrafts(store, (owner) => ownerIsAlive(files, owner));
-    const others = knownOwners(files).some((owner) => ownerIsAlive(files, owner));
-    if (!others) removeUnfinished(store);
+    const resumed = inheritance.held.flatMap(({ fd, data }) => (data.kind === 'mount' ? [{ ...data, fd }] : []));
+    const isServed = (owner: string): boolean => ownerIsAlive(files, owner);
+    recoverDrafts(store, (owner) => (resumed.length > 0 && owner === files.owner) || isServed(owner));
+    if (resumed.length === 0 && !knownOwners(files).some(isServed)) removeUnfinished(store);
     let daemon: Daemon | undefined;
-    const thread = new ServingThread(
-      { folder, owner: files.owner, machine: readMachine(folder), limits },
-      (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle()),
-      () => peers.tell(),
-      (error) => daemon?.threadDied(error),
-    );
+    const { owner, journal } = files;
+    thread.ended = (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle());
+    thread.tellPeers = () => peers.tell();
+    thread.died = (error) => (daemon ? daemon.threadDied(error) : fail(error));
+    const takesOver = resumed.length > 0;
+    const begun = thread.start({ folder, owner, machine: readMachine(folder), limits, journal, takesOver });
     const peers = new Peers((count) => thread.setPeers(count));
-    const mounter = new Mounter(store, thread, peers, limits, files);
+    const mounter = new Mounter(store, thread, peers, limits, files, keeper);
     const server = createServer((socket) => daemon?.answer(socket));
-    await listen(server, files);
-    const started = new Daemon(store, thread, mounter, server, peers);
+    await begun;
+    const started = new Daemon(store, thread, mounter, server, peers, keeper);
     daemon = started;
+    const requests = await mounter.adopt(resumed);
+    await listen(server, files);
     await peers.greet(files, (rpc) => started.#answerCatchUp(rpc));
+    if (requests.length > 0) await thread.resume(requests);
+    await mounter.mountAgain(inheritance.lost);
+    keeper.onLeave = () => started.#leave();
     return started;
   }
 
@@ -122,6 +135,7 @@ export class Daemon {
     rpc.onRequest(mountRequest, (request) => forPeople(() => this.#mounter.mount(request)));
     rpc.onRequest(unmountRequest, ({ paths, force }) => forPeople(() => this.#mounter.unmount(paths, force)));
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
+    rpc.onRequest(replaceRequest, () => forPeople(() => this.#replace()));
     this.#answerCatchUp(rpc);
     rpc.onRequest(greetRequest, () => {
       // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
@@ -146,8 +160,9 @@ export class Daemon {
     return {
       version,
       pid: process.pid,
-      supervisor_pid: null,
-      kernel: { protocol: features?.protocol ?? null, resend: features?.resend ?? false },
+      supervisor_pid: this.#keeper.pid,
+      // In force only while somebody is there to start another server.
+      kernel: { protocol: features?.protocol ?? null, resend: this.#keeper.pid !== null && features?.resend === true },
       sessions: [...new Set([...usage.values()].flatMap((row) => row.sessions))].sort(),
       mounts: mounts.map(({ id, path, tree }) => {
         const row = usage.get(id);
@@ -165,24 +180,37 @@ export class Daemon {
     };
   }
 
-  /** Has `end` called when nothing is mounted any more, in place of ending the process. */
-  whenIdle(end: () => void): void {
-    this.#onIdle = end;
+  /** Has another server take the place of this one; never resolves where that goes well, since this one ends. */
+  #replace(): Promise<null> {
+    if (this.#keeper.pid === null)
+      throw new MendError('the supervisor is gone: run "mend unmount --all" and mount again');
+    return new Promise((_, reject) => {
+      this.#keeper.onNotReplaced = (reason) =>
+        reject(new MendError(`the daemon was not restarted, and the old one goes on: ${reason}`));
+      this.#keeper.replace();
+    });
+  }
+
+  /** Leaves the mounts to another server that waits for them. */
+  #leave(): void {
+    this.#stopping ??= new Promise(() => undefined);
+    this.#care.end();
+    const restOnce = this.#mounter.rest().then(() => this.#thread.rest());
+    restOnce.then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
   }
 
   /** Ends the daemon when nothing is mounted and nobody is connected who might ask for something. */
   stopWhenIdle(): void {
     if (!this.#mounter.isIdle || this.#connected.size > 0) return;
     this.#server.close();
-    this.#onIdle();
-  }
-
-  #onIdle = (): void => {
     this.stop().then(
       () => process.exit(0),
       (error: unknown) => fail(error),
     );
-  };
+  }
 
   /** Takes every mount off, writes memory back, and closes the store. */
   stop(): Promise<void> {
@@ -191,8 +219,7 @@ export class Daemon {
   }
 
   async #stop(): Promise<void> {
-    clearInterval(this.#care);
-    clearInterval(this.#sweep);
+    this.#care.end();
     const { failed } = await this.#mounter.unmount(undefined, true);
     for (const { path, reason } of failed) log('error', 'cannot unmount', { path, reason });
     this.#server.close();
@@ -206,41 +233,6 @@ export class Daemon {
 
   threadDied(error: Error): void {
     if (!this.#stopping) fail(error);
-  }
-
-  /** Deletes what nobody needs any more, in turns that keep nobody waiting for long. */
-  #sweepContents(): void {
-    this.#sweepOnce().then(
-      (more) => {
-        if (more && !this.#stopping) setTimeout(() => this.#sweepContents(), SWEEP_PAUSE).unref();
-      },
-      (error: unknown) => log('warn', 'contents could not be swept', { error: describeError(error) }),
-    );
-  }
-
-  /** True when there was something to sweep. */
-  async #sweepOnce(): Promise<boolean> {
-    const held = await this.#thread.held();
-    if (this.#stopping) return false;
-    const { contents, feed } = this.#store;
-    const ids = contents.unreferenced(held);
-    this.#store.write(() => {
-      contents.sweep(ids, held);
-      feed.prune();
-      this.#store.forgetServed(SERVED_AGE);
-    });
-    return ids.length > 0;
-  }
-
-  #takeCare(): void {
-    try {
-      const [state] = this.#store.db.pragma('wal_checkpoint(NOOP)') as { log: number }[];
-      const pages = state?.log ?? 0;
-      if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');
-      if (pages > LOG_PAGES_MOST) this.#store.db.pragma('wal_checkpoint(RESTART)');
-    } catch (error) {
-      log('warn', 'store could not be looked after', { error: describeError(error) });
-    }
   }
 }
 

@@ -3,19 +3,18 @@ import { closeSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { loadNative } from '../fuse/native.js';
 import { storeFolderExists } from '../store/location.js';
-import { type ControlClient, connectControl } from './control-client.js';
+import { type ControlClient, connectServing } from './control-client.js';
 import { ANOTHER_SERVES, READY } from './readiness.js';
 import { runtimeFiles } from './runtime-files.js';
 
 /** Size in bytes above which a log is put aside when a daemon starts. */
 const LOG_MAXIMUM = 1024 * 1024;
-/** The server's code is run from its first call as compiled code, which a process that lives for days can afford. */
-const ENGINE_OPTIONS = ['--always-sparkplug', '--no-lazy-feedback-allocation'];
-const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
+/** The supervisor does next to nothing, and is to take next to no memory. */
+const ENGINE_OPTIONS = ['--max-semi-space-size=1', '--max-old-space-size=32', '--v8-pool-size=1'];
+const SUPERVISOR = fileURLToPath(new URL('./supervise.js', import.meta.url));
 
 /** Longest wait, in ms, for a daemon that another command starts or that is about to end. */
 const PATIENCE = 15_000;
@@ -32,7 +31,7 @@ const GONE = Symbol('gone');
 async function findDaemon(folder: string): Promise<ControlClient | undefined> {
   if (!storeFolderExists(folder)) return undefined;
   const files = runtimeFiles(folder);
-  return connectControl(files.folder, files.socket);
+  return connectServing(files, files.owner);
 }
 
 /** Work for a daemon; it is done again from its start when the daemon ends meanwhile, so it must bear that. */
@@ -60,8 +59,6 @@ async function ask<T>(find: () => Promise<ControlClient | undefined>, work: Daem
       const gone = client.closed.then(() => GONE);
       const answer = await Promise.race([work(client.rpc), gone]);
       if (answer !== GONE) return answer as T;
-    } catch (error) {
-      if (!(error instanceof ResponseError && error.code === ErrorCodes.MessageWriteError)) throw error;
     } finally {
       client.close();
     }
@@ -88,7 +85,7 @@ async function ensureDaemon(folder: string): Promise<ControlClient> {
 async function startDaemon(folder: string): Promise<boolean> {
   const errors = openLog(folder);
   try {
-    const child = spawn(process.execPath, [...ENGINE_OPTIONS, MAIN, 'daemon'], {
+    const child = spawn(process.execPath, [...ENGINE_OPTIONS, SUPERVISOR], {
       cwd: '/',
       detached: true,
       env: { ...process.env, MEND_STORE_DIR: folder },

@@ -1,3 +1,19 @@
+import type { Agreement } from '../fuse/init.js';
+import type { Limits } from '../ports/limits.js';
+import type { MachineIdentity } from '../store/projects.js';
+
+/** What the main thread hands over when the serving thread is to begin. */
+export interface ServerData {
+  readonly folder: string;
+  readonly owner: string;
+  readonly machine: MachineIdentity;
+  readonly limits: Limits;
+  /** File of the journal. */
+  readonly journal: string;
+  /** Whether it goes on with the mounts of an earlier process. */
+  readonly takesOver: boolean;
+}
+
 /** A mount that the serving thread is to serve. */
 export interface AttachRequest {
   readonly fd: number;
@@ -9,9 +25,11 @@ export interface AttachRequest {
 }
 
 /** What the kernel of a mount agreed to. */
-export interface KernelFeatures {
-  readonly protocol: string;
-  readonly resend: boolean;
+export type KernelFeatures = Agreement;
+
+/** A mount that an earlier process served, which the serving thread is to go on with. */
+export interface ResumeRequest extends AttachRequest {
+  readonly features: KernelFeatures;
 }
 
 /** What the serving thread knows of a mount, for `mend status`. */
@@ -29,8 +47,13 @@ export interface MountUsage {
 
 /** From the main thread to the serving thread; each is answered with the same `id`. */
 export type ServerRequest =
+  /** The first one. */
+  | { readonly id: number; readonly kind: 'start'; readonly data: ServerData }
   | { readonly id: number; readonly kind: 'attach'; readonly attach: AttachRequest }
+  | { readonly id: number; readonly kind: 'resume'; readonly mounts: readonly ResumeRequest[] }
   | { readonly id: number; readonly kind: 'detach'; readonly mount: number }
+  /** Answers what it has read, and reads nothing more. */
+  | { readonly id: number; readonly kind: 'rest' }
   | { readonly id: number; readonly kind: 'catchUp' }
   | { readonly id: number; readonly kind: 'usage' }
   /** Which contents open files show. */
@@ -43,6 +66,8 @@ export type ServerRequest =
 
 /** From the serving thread to the main thread. */
 export type ServerMessage =
+  /** Its code is loaded. */
+  | { readonly kind: 'loaded' }
   | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
   /** The kernel ended a mount without being asked by this daemon. */
   | { readonly kind: 'ended'; readonly mount: number }

@@ -9,11 +9,13 @@ import type { Limits } from '../ports/limits.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
-import type { KernelFeatures } from './messages.js';
-import { clearMountPoint, prepareMountPoint, realPath } from './mount-point.js';
+import type { Keeper } from './keeper.js';
+import type { KernelFeatures, ResumeRequest } from './messages.js';
+import { clearMountPoint, MOUNT_TYPE, mountTable, prepareMountPoint, realPath } from './mount-point.js';
 import type { Peers } from './peers.js';
 import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
+import type { HeldMount } from './supervision.js';
 
 /** A mount that this daemon serves. */
 export interface Mount {
@@ -30,12 +32,14 @@ export class Mounter {
   readonly #peers: Peers;
   readonly #limits: Limits;
   readonly #files: RuntimeFiles;
+  readonly #keeper: Keeper;
   readonly #mounts = new Map<number, Mount>();
   #queue: Promise<unknown> = Promise.resolve();
   /** Mounts and unmounts that are under way or wait for their turn. */
   #waiting = 0;
 
-  constructor(store: Store, thread: ServingThread, peers: Peers, limits: Limits, files: RuntimeFiles) {
+  constructor(store: Store, thread: ServingThread, peers: Peers, limits: Limits, files: RuntimeFiles, keeper: Keeper) {
+    this.#keeper = keeper;
     this.#files = files;
     this.#peers = peers;
     this.#limits = limits;
@@ -61,12 +65,57 @@ export class Mounter {
     return this.#inTurn(() => this.#unmount(paths, force));
   }
 
+  /** Takes over mounts that an earlier server left, and gives back what the serving thread is to go on with. */
+  async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<ResumeRequest[]> {
+    const requests: ResumeRequest[] = [];
+    const mounted = mountTable();
+    for (const { fd, mount, tree: id, path, features } of held) {
+      const tree = this.#store.trees.get(id);
+      if (!tree || mounted.get(path) !== MOUNT_TYPE) {
+        log('warn', tree ? 'mount was taken off' : 'the memory of a mount is not in the store any more', { path });
+        loadNative().closeDescriptor(fd);
+        await this.#keeper.drop(keyOf(mount));
+        if (tree) this.#writeBack({ id: mount, path, tree, features });
+        continue;
+      }
+      const { project, harness } = tree;
+      requests.push({ fd, mount, tree: id, project, harness, path, features });
+      this.#mounts.set(mount, { id: mount, path, tree, features });
+    }
+    return requests;
+  }
+
+  /** Mounts anew what went with an earlier server, whose kernel cannot send requests again. */
+  async mountAgain(lost: readonly HeldMount[]): Promise<void> {
+    for (const { tree: id, path, checkout } of lost) {
+      const tree = this.#store.trees.get(id);
+      if (!tree) continue;
+      const { project, harness } = tree;
+      await this.mount({ project, harness, path, checkout }).catch((error: unknown) =>
+        log('error', 'cannot mount again', { path, error: describeError(error) }),
+      );
+    }
+  }
+
+  /** Resolves when nothing is being mounted or unmounted; what is asked for from then on waits for ever. */
+  async rest(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#inTurn(
+        () =>
+          new Promise(() => {
+            resolve();
+          }),
+      );
+    });
+  }
+
   /** The kernel ended a mount: somebody took it off without mend. */
   ended(id: number): Promise<void> {
     return this.#inTurn(async () => {
       const mount = this.#mounts.get(id);
       if (!mount) return;
       this.#mounts.delete(id);
+      await this.#keeper.drop(keyOf(id));
       log('info', 'mount was taken off', { path: mount.path });
       this.#writeBack(mount);
     });
@@ -114,6 +163,8 @@ export class Mounter {
         path,
       });
       this.#mounts.set(id, { id, path, tree, features });
+      const data = { kind: 'mount', mount: id, tree: tree.id, path, checkout: request.checkout, features } as const;
+      await this.#keeper.hold({ key: keyOf(id), data }, fd);
     } catch (error) {
       await unmountWithFusermount(path, true);
       throw error;
@@ -156,6 +207,7 @@ export class Mounter {
         continue;
       }
       this.#mounts.delete(mount.id);
+      await this.#keeper.drop(keyOf(mount.id));
       // It is off, whatever the thread makes of that: the memory goes back in any case.
       await this.#thread
         .detach(mount.id)
@@ -176,6 +228,10 @@ export class Mounter {
       return [{ path: '.', reason: 'memory could not be written back; it is safe in the store' }];
     }
   }
+}
+
+function keyOf(mount: number): string {
+  return `mount ${mount}`;
 }
 
 function busy(error: unknown): string {

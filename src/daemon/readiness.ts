@@ -8,8 +8,12 @@ export const READY = 'ready';
 /** Another daemon has the store's lock; this one ends. */
 export const ANOTHER_SERVES = 'another daemon serves';
 
-/** Tells whoever started this daemon. */
+let isTold = false;
+
+/** Tells whoever started this daemon, once. */
 export function tellStarter(words: string): void {
+  if (isTold) return;
+  isTold = true;
   try {
     if (!fstatSync(DESCRIPTOR).isFIFO() && !fstatSync(DESCRIPTOR).isSocket()) return;
     writeSync(DESCRIPTOR, `${words}\n`);

@@ -6,6 +6,7 @@ import { type Dispatcher, dispatch } from '../fuse/dispatch.js';
 import { WireWriter } from '../fuse/encode.js';
 import { WireReader } from '../fuse/wire-reader.js';
 import { memoryHarness } from '../harness/registry.js';
+import { noJournal } from '../ports/journal.js';
 import type { Limits } from '../ports/limits.js';
 import { Knowledge } from '../session/knowledge.js';
 import type { MachineIdentity } from '../store/projects.js';
@@ -83,7 +84,14 @@ class Stage {
     const row = store.write(() => store.trees.create(project.id, HARNESS, () => store.newId(), store.now));
     const tree = new Tree(
       row.id,
-      { ...services, store, knowledge: new Knowledge(), tellPeers: () => undefined, hasPeers: () => false },
+      {
+        ...services,
+        store,
+        journal: noJournal,
+        knowledge: new Knowledge(),
+        tellPeers: () => undefined,
+        hasPeers: () => false,
+      },
       new Quota(limits, () => store.trees.usage(project.id)),
     );
     const kernel = { forget: () => Promise.resolve() };

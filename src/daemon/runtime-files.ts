@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readlinkSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadNative } from '../fuse/native.js';
 
@@ -11,6 +11,10 @@ export interface RuntimeFiles {
   readonly owner: string;
   readonly folder: string;
   readonly lock: string;
+  /** What open files are to a process that takes the mounts over. */
+  readonly journal: string;
+  /** Why the supervisor gave up, where it did. */
+  readonly failure: string;
   /** Name of the control socket within `folder`. */
   readonly socket: string;
 }
@@ -20,23 +24,49 @@ const NAMESPACE = /\[(\d+)\]$/;
 export function runtimeFiles(storeFolder: string): RuntimeFiles {
   const owner = NAMESPACE.exec(readlinkSync('/proc/self/ns/mnt'))?.[1] ?? '0';
   const folder = join(storeFolder, 'run');
-  return { owner, folder, lock: join(folder, `${owner}.lock`), socket: `${owner}.sock` };
+  const named = (end: string): string => join(folder, `${owner}.${end}`);
+  return {
+    ...{ owner, folder, lock: named('lock'), socket: `${owner}.sock` },
+    ...{ journal: named('journal'), failure: named('failure') },
+  };
 }
 
-/** Takes the daemon's lock for as long as this process lives; false when another daemon has it. */
-export function takeLock(files: RuntimeFiles): boolean {
+/** Takes the daemon's lock, which lasts as long as its descriptor or a copy is open; undefined when another daemon has it. */
+export function takeLock(files: RuntimeFiles): number | undefined {
   mkdirSync(files.folder, { recursive: true, mode: 0o700 });
   chmodSync(files.folder, 0o700);
-  return lock(files.lock) !== undefined;
+  return lock(files.lock);
+}
+
+/**
+ * Tells whether a daemon has its lock, whether it answers or not. Without the addon nobody can look, and no daemon of
+ * this installation can run.
+ */
+export function isLocked(files: RuntimeFiles, owner = files.owner): boolean {
+  const path = join(files.folder, `${owner}.lock`);
+  return existsSync(path) && hasAddon() && isHeld(path);
+}
+
+function hasAddon(): boolean {
+  try {
+    loadNative();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isHeld(path: string): boolean {
+  const fd = lock(path);
+  if (fd === undefined) return true;
+  closeSync(fd);
+  return false;
 }
 
 /** Tells whether the daemon that owns drafts is alive, by its lock. */
 export function ownerIsAlive(files: RuntimeFiles, owner: string): boolean {
   if (owner === files.owner) return false;
-  const fd = lock(join(files.folder, `${owner}.lock`));
-  if (fd === undefined) return true;
-  closeSync(fd);
-  return false;
+  return isHeld(join(files.folder, `${owner}.lock`));
 }
 
 /** Owners of the sockets in the folder, dead ones included. */

@@ -1,44 +1,50 @@
 import { readFileSync } from 'node:fs';
-import { parentPort, workerData } from 'node:worker_threads';
-import { Channel } from '../fuse/channel.js';
+import { Channel, type ChannelEvents } from '../fuse/channel.js';
 import { loadNative } from '../fuse/native.js';
 import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
 import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
 import { Knowledge } from '../session/knowledge.js';
 import { SessionFinder } from '../session/session-finder.js';
-import type { MachineIdentity } from '../store/projects.js';
 import { Store } from '../store/store.js';
 import { leave } from '../tree/leaving.js';
 import { Quota } from '../tree/quota.js';
+import { keepLeftovers, resume } from '../tree/resuming.js';
 import { Tree, type TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
 import { ChannelCache } from './channel-cache.js';
-import type { AttachRequest, KernelFeatures, MountUsage, ServerMessage, ServerRequest } from './messages.js';
+import { JournalFile } from './journal-file.js';
+import { mayDie } from './may-die.js';
+import type {
+  AttachRequest,
+  KernelFeatures,
+  ResumeRequest,
+  ServerData,
+  ServerMessage,
+  ServerRequest,
+} from './messages.js';
+import { usageOf } from './mount-usage.js';
+import { PeerTelling } from './peer-telling.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
 import { ThreadedMerger } from './threaded-merger.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
 const TICK = 500;
+/** How long, in ms, after a takeover everything has been sent again, and there is time for other things. */
+const AFTER_TAKEOVER = 5000;
+/** How long, in ms, a process that leaves waits for answers under way; its successor is asked for the others. */
+const PATIENCE = 5000;
 
-/** What the main thread hands over when it starts this one. */
-export interface ServerData {
-  readonly folder: string;
-  readonly owner: string;
-  readonly machine: MachineIdentity;
-  readonly limits: Limits;
-}
-
-interface Mounted {
+export interface Mounted {
   readonly request: AttachRequest;
   readonly view: View;
   readonly channel: Channel;
 }
 
 /** The serving thread: owns the mounts and the store connection that serves them. */
-class Server {
+export class MountServer {
   readonly #store: Store;
   readonly #services: TreeServices;
   readonly #merger = new ThreadedMerger();
@@ -48,32 +54,34 @@ class Server {
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
   readonly #timer: NodeJS.Timeout;
-  #peers = 0;
-  readonly #telling = new Map<number, () => void>();
-  #lastTelling = 0;
+  readonly #peers: PeerTelling;
   /** Somebody called since `#wasCalled` was asked last. */
   #called = false;
 
   constructor(data: ServerData, send: (message: ServerMessage) => void) {
     this.#send = send;
+    this.#peers = new PeerTelling(send);
     this.#limits = data.limits;
     this.#store = new Store(data.folder, { create: false, owner: data.owner, machine: () => data.machine });
     this.#store.db.pragma('wal_autocheckpoint = 0');
     this.#store.reserveLog();
+    this.#store.committed = mayDie;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const clock = () => this.#store.now;
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
-    const sessions = new SessionFinder(procProcesses, clock, boot, harnessOf);
+    const journal = new JournalFile(data.journal, data.takesOver);
+    const sessions = new SessionFinder(procProcesses, clock, boot, harnessOf, journal);
     this.#services = {
       store: this.#store,
+      journal,
       clock,
       processes: procProcesses,
       sessions,
-      knowledge: new Knowledge((session, tree, path) => this.#store.served(session, tree, path)),
+      knowledge: new Knowledge((session, tree, path) => this.#store.sessions.served(session, tree, path), journal),
       merger: this.#merger,
       host: data.machine.name,
-      tellPeers: () => this.#tellPeers(),
-      hasPeers: () => this.#peers > 0,
+      tellPeers: () => this.#peers.tell(),
+      hasPeers: () => this.#peers.count > 0,
     };
     this.#store.follow = (changes) => {
       let followed = false;
@@ -88,8 +96,12 @@ class Server {
       return followed;
     };
     this.#timer = setInterval(() => this.#tick(), TICK);
-    rehearse(data.folder, data.owner, data.machine, this.#services, this.#limits, () => this.#wasCalled()).catch(
-      (error: unknown) => log('warn', 'rehearsal failed', { error: describeError(error) }),
+    setTimeout(() => this.#rehearse(data), data.takesOver ? AFTER_TAKEOVER : 0).unref();
+  }
+
+  #rehearse({ folder, owner, machine }: ServerData): void {
+    rehearse(folder, owner, machine, this.#services, this.#limits, () => this.#wasCalled()).catch((error: unknown) =>
+      log('warn', 'rehearsal failed', { error: describeError(error) }),
     );
   }
 
@@ -99,12 +111,16 @@ class Server {
     return called;
   }
 
-  async handle(request: ServerRequest): Promise<unknown> {
+  async handle(request: Exclude<ServerRequest, { kind: 'start' }>): Promise<unknown> {
     switch (request.kind) {
       case 'attach':
         return this.#attach(request.attach);
+      case 'resume':
+        return this.#resume(request.mounts);
       case 'detach':
         return this.#detach(request.mount);
+      case 'rest':
+        return this.#rest();
       case 'catchUp':
         this.#store.catchUp();
         return Promise.all([...this.#trees.values()].map((tree) => tree.settled));
@@ -115,11 +131,10 @@ class Server {
         this.#tickTrees();
         return [...this.#mounts.values()].flatMap(({ view }) => view.handles.contents());
       case 'peers':
-        this.#peers = request.count;
+        this.#peers.count = request.count;
         return undefined;
       case 'peersTold':
-        this.#telling.get(request.telling)?.();
-        this.#telling.delete(request.telling);
+        this.#peers.told(request.telling);
         return undefined;
       case 'stop':
         return this.#stop();
@@ -128,39 +143,82 @@ class Server {
 
   /** Serves a mount; resolves with the kernel's features when the kernel has said hello. */
   #attach(request: AttachRequest): Promise<KernelFeatures> {
-    const tree = this.#tree(request);
-    const harness = memoryHarness(request.harness);
-    const cache = new ChannelCache(tree.root.id);
-    const view = new View(tree, request.mount, request.path, cache, harness);
-    const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const { requests } = this.#store;
+    this.#store.write(() => requests.forget(request.mount), true);
+    const { view, cache } = this.#view(request);
     return new Promise((resolve, reject) => {
-      const ended = (): void => {
-        reject(new Error('the kernel ended the mount'));
-        if (this.#forget(request.mount)) this.#send({ kind: 'ended', mount: request.mount });
-      };
-      const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), {
+      this.#open(request, view, cache, {
         ready: (connection) => {
           cache.connection = connection;
-          resolve({ protocol: connection.protocol, resend: connection.resend });
+          const { protocol, resend, epoch } = connection;
+          resolve({ protocol, resend, epoch });
         },
-        ended,
-        called: () => {
-          this.#called = true;
-        },
+        ended: () => reject(new Error('the kernel ended the mount')),
       });
-      cache.channel = channel;
-      this.#mounts.set(request.mount, { request, view, channel });
     });
   }
 
-  /** Resolves when the other daemons have told their kernels of what was committed; undefined when there are none. */
-  #tellPeers(): Promise<void> | undefined {
-    if (this.#peers === 0) return undefined;
-    const telling = ++this.#lastTelling;
-    return new Promise((resolve) => {
-      this.#telling.set(telling, resolve);
-      this.#send({ kind: 'tellPeers', telling });
-    });
+  #view(request: AttachRequest): { view: View; cache: ChannelCache } {
+    const tree = this.#tree(request);
+    const cache = new ChannelCache(tree.root.id);
+    return { view: new View(tree, request.mount, request.path, cache, memoryHarness(request.harness)), cache };
+  }
+
+  #open(
+    request: AttachRequest,
+    view: View,
+    cache: ChannelCache,
+    { ready, ended }: Pick<ChannelEvents, 'ready' | 'ended'>,
+    features?: KernelFeatures,
+  ): void {
+    const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+    const { journal } = this.#services;
+    const events: ChannelEvents = {
+      ready,
+      ended: () => {
+        ended();
+        if (this.#forget(request.mount)) this.#send({ kind: 'ended', mount: request.mount });
+      },
+      answering: () => {
+        journal.flush();
+        mayDie();
+      },
+      called: () => {
+        this.#called = true;
+      },
+    };
+    const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), events, features);
+    cache.channel = channel;
+    this.#mounts.set(request.mount, { request, view, channel });
+  }
+
+  /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
+  #resume(mounts: readonly ResumeRequest[]): void {
+    this.#services.knowledge.resume(this.#store.now);
+    this.#services.sessions.resume();
+    const served = mounts.map((request) => ({ request, ...this.#view(request) }));
+    for (const tree of this.#trees.values()) resume(tree, [...tree.views]);
+    for (const { request, view, cache } of served) {
+      this.#store.requests.load(request.mount);
+      cache.connection = request.features;
+      this.#open(request, view, cache, { ready() {}, ended() {} }, request.features);
+      // What the earlier process had to tell it is lost.
+      view.outdated = cache.forgetAll(view);
+    }
+    setTimeout(() => {
+      for (const { request, view } of served) {
+        this.#store.requests.settle(request.mount);
+        if (view.tree.views.has(view)) attempt('unsaved writes were not kept', () => keepLeftovers(view));
+      }
+    }, AFTER_TAKEOVER).unref();
+  }
+
+  async #rest(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all([...this.#mounts.values()].map(({ channel }) => channel.rest(PATIENCE)));
+    attempt('background work failed', () => this.#tickTrees());
+    this.#services.journal.flush(true);
+    await this.#store.flushed();
   }
 
   #tree(request: AttachRequest): Tree {
@@ -201,6 +259,7 @@ class Server {
     attempt('background work failed', () => {
       this.#store.catchUp();
       this.#tickTrees();
+      this.#services.journal.flush(true);
       this.#store
         .flushIfNeeded()
         .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
@@ -239,44 +298,3 @@ function attempt(failure: string, work: () => void): void {
     log('error', failure, { error: describeError(error) });
   }
 }
-
-function usageOf({ request, view }: Mounted): MountUsage {
-  const { quota } = view.tree;
-  return {
-    mount: request.mount,
-    files: quota.files,
-    bytes: quota.bytes,
-    limitFiles: quota.limits.files,
-    limitBytes: quota.limits.bytes,
-    refused: quota.refused ?? null,
-    sessions: [
-      ...new Set(
-        [...view.handles.values()].flatMap((handle) => (handle.kind === 'local' ? [] : [handle.session.name])),
-      ),
-    ],
-  };
-}
-
-/** Runs when this file is the entry of a worker thread. */
-function serve(): void {
-  const port = parentPort;
-  if (!port) return;
-  const send = (message: ServerMessage): void => port.postMessage(message);
-  const server = new Server(workerData as ServerData, send);
-  port.on('message', (request: ServerRequest) => {
-    server.handle(request).then(
-      (value) =>
-        send({
-          kind: 'answer',
-          id: request.id,
-          value: Array.isArray(value) && request.kind === 'catchUp' ? undefined : value,
-        }),
-      (error: unknown) => {
-        log('error', 'request of the main thread failed', { kind: request.kind, error: describeError(error) });
-        send({ kind: 'answer', id: request.id, error: error instanceof Error ? error.message : String(error) });
-      },
-    );
-  });
-}
-
-serve();

@@ -1,6 +1,13 @@
 import { Worker } from 'node:worker_threads';
-import type { AttachRequest, KernelFeatures, MountUsage, ServerMessage, ServerRequest } from './messages.js';
-import type { ServerData } from './server.js';
+import type {
+  AttachRequest,
+  KernelFeatures,
+  MountUsage,
+  ResumeRequest,
+  ServerData,
+  ServerMessage,
+  ServerRequest,
+} from './messages.js';
 
 type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
 type Body<R = ServerRequest> = R extends ServerRequest ? Omit<R, 'id'> : never;
@@ -10,24 +17,27 @@ export class ServingThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
   #next = 1;
+  /** Told of mounts that the kernel ended. */
+  ended: (mount: number) => void = () => undefined;
+  /** Has the other daemons of the store apply what was committed. */
+  tellPeers: () => Promise<void> = () => Promise.resolve();
+  /** Told when the thread is gone; it serves nothing then. */
+  died: (error: Error) => void = () => undefined;
+  /** Resolves when its code is loaded. */
+  readonly loaded: Promise<void>;
 
-  /**
-   * @param ended told of mounts that the kernel ended
-   * @param tellPeers has the other daemons of the store apply what was committed
-   * @param died told when the thread is gone; its mounts are dead then
-   */
-  constructor(
-    data: ServerData,
-    ended: (mount: number) => void,
-    tellPeers: () => Promise<void>,
-    died: (error: Error) => void,
-  ) {
-    this.#worker = new Worker(new URL('./server.js', import.meta.url), { workerData: data });
+  constructor() {
+    this.#worker = new Worker(new URL('./serving-worker.js', import.meta.url));
+    let isLoaded = (): void => undefined;
+    this.loaded = new Promise((resolve) => {
+      isLoaded = resolve;
+    });
     this.#worker.on('message', (message: ServerMessage) => {
-      if (message.kind === 'ended') return ended(message.mount);
+      if (message.kind === 'loaded') return isLoaded();
+      if (message.kind === 'ended') return this.ended(message.mount);
       if (message.kind === 'tellPeers') {
         const { telling } = message;
-        tellPeers().then(() => this.#ask({ kind: 'peersTold', telling }));
+        this.tellPeers().then(() => this.#ask({ kind: 'peersTold', telling }));
         return;
       }
       const waiting = this.#waiting.get(message.id);
@@ -41,12 +51,27 @@ export class ServingThread {
     });
     this.#worker.on('exit', () => {
       for (const { reject } of this.#waiting.values()) reject(failure);
-      died(failure);
+      this.died(failure);
     });
+  }
+
+  /** Begins; resolves when the store is open. */
+  async start(data: ServerData): Promise<void> {
+    await this.#ask({ kind: 'start', data });
   }
 
   attach(attach: AttachRequest): Promise<KernelFeatures> {
     return this.#ask({ kind: 'attach', attach }) as Promise<KernelFeatures>;
+  }
+
+  /** Goes on with the mounts of a process that died or left. */
+  async resume(mounts: readonly ResumeRequest[]): Promise<void> {
+    await this.#ask({ kind: 'resume', mounts });
+  }
+
+  /** Leaves the mounts to another process; resolves when nothing more is read, and all that was read is answered. */
+  async rest(): Promise<void> {
+    await this.#ask({ kind: 'rest' });
   }
 
   async detach(mount: number): Promise<void> {

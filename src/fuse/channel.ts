@@ -4,8 +4,9 @@ import { decodeRequest } from './decode.js';
 import { type Dispatcher, dispatch, FIXED_REPLY_SIZE } from './dispatch.js';
 import { type Owner, WireWriter } from './encode.js';
 import { errno } from './errno.js';
-import { type Connection, encodeInit, negotiate } from './init.js';
+import { type Agreement, type Connection, encodeInit, negotiate } from './init.js';
 import type { Native, NativeChannel } from './native.js';
+import { resendRequests } from './notifications.js';
 import type { Operations } from './operations.js';
 import type { DataReply } from './reply.js';
 import type { Request } from './request.js';
@@ -20,6 +21,8 @@ const REPLY_BUFFER_SIZE = 128 * 1024;
 export interface ChannelEvents {
   /** A request was served. */
   called(): void;
+  /** An answer is about to go to the kernel: what it says has to outlive this process from here on. */
+  answering(): void;
   ready(connection: Connection): void;
   /** The kernel ended the connection: unmounted or aborted. Nothing is served after this. */
   ended(): void;
@@ -37,8 +40,21 @@ export class Channel {
   readonly #waiting = new Set<Request>();
   #channel: NativeChannel | undefined;
   #ready = false;
+  /** Nothing more is read; the kernel keeps what comes for whoever serves the descriptor next. */
+  #resting = false;
 
-  constructor(native: Native, fd: number, owner: Owner, operations: Operations, events: ChannelEvents) {
+  /**
+   * @param connection what the kernel agreed on with a process that died, or left; it sends again what that one has
+   *   not answered
+   */
+  constructor(
+    native: Native,
+    fd: number,
+    owner: Owner,
+    operations: Operations,
+    events: ChannelEvents,
+    connection?: Agreement,
+  ) {
     this.#native = native;
     this.#fd = fd;
     this.#events = events;
@@ -54,6 +70,11 @@ export class Channel {
         answer.then(() => this.#waiting.delete(request));
       },
     };
+    if (connection) {
+      this.#ready = true;
+      // Before anything is read: what is read and waits would come a second time.
+      if (connection.resend) this.#askAgain();
+    }
     const channel = native.watch(fd, () => this.#drain());
     if (typeof channel === 'number') throw Object.assign(new Error('cannot watch /dev/fuse'), { errno: channel });
     this.#channel = channel;
@@ -66,6 +87,22 @@ export class Channel {
       const code = this.#native.notify(this.#channel, message, resolve);
       if (code < 0) resolve(code);
     });
+  }
+
+  #askAgain(): void {
+    const message = resendRequests();
+    const code = this.#native.send(this.#fd, message, message.length);
+    if (code < 0) log('error', 'the kernel does not send again what was not answered', { errno: -code });
+  }
+
+  /** Reads nothing more; resolves when every request that was read is answered, or after `patience` ms. */
+  async rest(patience: number): Promise<void> {
+    this.#resting = true;
+    for (const end = Date.now() + patience; this.#waiting.size > 0 && Date.now() < end; )
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    const channel = this.#channel;
+    this.#channel = undefined;
+    if (channel) this.#native.unwatch(channel);
   }
 
   /**
@@ -91,7 +128,7 @@ export class Channel {
   }
 
   #drain(): void {
-    for (let served = 0; served < BATCH && this.#channel; served++) {
+    for (let served = 0; served < BATCH && this.#channel && !this.#resting; served++) {
       const length = this.#native.receive(this.#fd, this.#requests);
       if (length === 0) return;
       if (length < 0) {
@@ -148,6 +185,7 @@ export class Channel {
   }
 
   #write(out: WireWriter, tail?: DataReply): void {
+    this.#events.answering();
     const code = tail
       ? this.#native.send(this.#fd, out.bytes, out.length, tail.data, tail.start, tail.length)
       : this.#native.send(this.#fd, out.bytes, out.length);

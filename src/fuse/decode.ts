@@ -6,6 +6,9 @@ import type { WireReader } from './wire-reader.js';
 const AT = Size.IN_HEADER;
 /** `FUSE_WRITE_CACHE`: the write comes from the page cache, its caller is unknown. */
 const FUSE_WRITE_CACHE = 1;
+/** The upper half of `FUSE_UNIQUE_RESEND`: the request is sent again. */
+const RESENT = 0x8000_0000;
+const TWO_32 = 4294967296;
 
 /**
  * Decodes the request that `reader` is limited to (`struct fuse_in_header`, then the struct of its opcode).
@@ -17,12 +20,20 @@ export function decodeRequest(reader: WireReader): Request {
   if (length !== reader.end) throw new ProtocolError('length in the header is not that of the message');
   if (length < Size.IN_HEADER) throw new ProtocolError('message is shorter than its header');
   const opcode = reader.u32(4);
+  const uniqueLow = reader.u32(8);
+  const uniqueHigh = reader.u32(12);
   return {
     opcode,
-    uniqueLow: reader.u32(8),
-    uniqueHigh: reader.u32(12),
+    uniqueLow,
+    uniqueHigh,
     node: reader.u64(16),
-    caller: { uid: reader.u32(24), gid: reader.u32(28), pid: reader.u32(32) },
+    caller: {
+      uid: reader.u32(24),
+      gid: reader.u32(28),
+      pid: reader.u32(32),
+      unique: (uniqueHigh & (RESENT - 1)) * TWO_32 + uniqueLow,
+      resent: uniqueHigh >= RESENT,
+    },
     body: decodeBody(reader, opcode),
   };
 }

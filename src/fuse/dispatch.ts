@@ -73,6 +73,11 @@ function answer(
 }
 
 function reply(d: Dispatcher, request: Request, out: WireWriter, result: Payload | number): void {
+  write(d, request, out, result);
+  d.operations.answered(request.caller);
+}
+
+function write(d: Dispatcher, request: Request, out: WireWriter, result: Payload | number): void {
   if (result !== ALREADY_WRITTEN) out.begin();
   if (typeof result === 'number') {
     out.finish(request.uniqueLow, request.uniqueHigh, result);

@@ -16,6 +16,9 @@ const REQUEST_TIMEOUT = 120;
 const MAX_BACKGROUND = 4096;
 const MAX_PAGES = MAX_WRITE / 4096;
 
+/** For tests: leaves out the kernel's sending again, as kernels before 6.9 do. */
+const WITHOUT_RESEND = 'MEND_WITHOUT_RESEND';
+
 /** What this kernel and mend agreed on. */
 export interface Connection {
   /** Version of the protocol that the kernel speaks, as in `7.45`. */
@@ -42,6 +45,9 @@ const WANTED = [
   InitBit.REQUEST_TIMEOUT,
 ].reduce((set, bit) => set | (1n << BigInt(bit)), 0n);
 
+/** What matters of an agreement to a process that takes the connection over. */
+export type Agreement = Pick<Connection, 'protocol' | 'resend' | 'epoch'>;
+
 /**
  * Decides what to use of what the kernel offers.
  * @throws {ProtocolError} when the kernel's protocol is not 7.28 (Linux 4.20) or later.
@@ -50,7 +56,8 @@ export function negotiate(offer: InitIn): Connection {
   if (offer.major !== FUSE_KERNEL_VERSION || offer.minor < FUSE_MINIMUM_MINOR_VERSION) {
     throw new ProtocolError(`kernel speaks FUSE ${offer.major}.${offer.minor}`);
   }
-  const flags = offer.flags & WANTED;
+  const left = process.env[WITHOUT_RESEND] === undefined ? 0n : 1n << BigInt(InitBit.HAS_RESEND);
+  const flags = offer.flags & WANTED & ~left;
   const has = (bit: number): boolean => (flags & (1n << BigInt(bit))) !== 0n;
   return {
     protocol: `${offer.major}.${offer.minor}`,

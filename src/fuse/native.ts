@@ -8,6 +8,7 @@ export type NativeChannel = { readonly __channel: unique symbol };
 export interface Native {
   socketPair(): [ours: number, theirs: number] | number;
   receiveDescriptor(socket: number): number;
+  sendDescriptor(socket: number, fd: number): number;
   closeDescriptor(fd: number): number;
   lockFile(fd: number): number;
   receive(fd: number, buffer: Buffer): number;

@@ -26,6 +26,11 @@ export function invalidateEntry(parent: number, name: string): Buffer {
   return bytes;
 }
 
+/** FUSE_NOTIFY_RESEND: has the kernel send again what was read and never answered; takes no lock that a request holds. */
+export function resendRequests(): Buffer {
+  return message(Notify.RESEND, 0).bytes;
+}
+
 /** FUSE_NOTIFY_INC_EPOCH: drops every cached name of the mount; takes no lock. */
 export function incrementEpoch(): Buffer {
   return message(Notify.INC_EPOCH, 0).bytes;

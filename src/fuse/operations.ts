@@ -49,4 +49,6 @@ export interface Operations {
   /** Entries after `offset`, in order, for as long as the consumer returns true. */
   readdir(caller: Caller, node: number, offset: number, plus: boolean, take: (entry: DirectoryEntry) => boolean): Errno;
   statfs(): StatfsReply;
+  /** The answer of a request has gone to the kernel. */
+  answered(caller: Caller): void;
 }

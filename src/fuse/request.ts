@@ -5,6 +5,10 @@ export interface Caller {
   readonly pid: number;
   readonly uid: number;
   readonly gid: number;
+  /** The kernel's number of the request, which the mount never sees again but for the same request. */
+  readonly unique: number;
+  /** The request was sent before, and whoever read it died before it was answered (NOTIFY_RESEND). */
+  readonly resent: boolean;
 }
 
 /** An open file as the kernel hands it back: the two halves of the 64-bit `fh`. */
@@ -77,7 +81,7 @@ export type Body =
   | { readonly op: 'readdir' | 'readdirplus'; readonly offset: number; readonly size: number }
   | { readonly op: 'access'; readonly mask: number };
 
-/** One request: `fuse_in_header` and its body. `uniqueHigh` bit 31 marks a request sent again after NOTIFY_RESEND. */
+/** One request: `fuse_in_header` and its body; it is answered with `uniqueLow` and `uniqueHigh` as they came. */
 export interface Request {
   readonly opcode: number;
   readonly uniqueLow: number;

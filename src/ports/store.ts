@@ -52,6 +52,27 @@ export interface DraftRow {
   readonly first: number | null;
 }
 
+/** A draft that is not saved yet, as it was stored. */
+export interface StoredDraft extends DraftRow {
+  readonly by: { readonly key: string; readonly name: string };
+  /** In order; `bytes` null truncates to `position`. `at` is the modification time that the write gave. */
+  readonly writes: readonly { readonly position: number; readonly bytes: Buffer | null; readonly at: number | null }[];
+}
+
+/** What the answer of a request needs to know of what it changed: row ids. */
+export interface CameTo {
+  /** The node that was made, moved or removed. */
+  readonly node?: number;
+  /** The file whose place it took. */
+  readonly target?: number;
+  /** The content that its session wrote. */
+  readonly content?: number;
+  /** Whether the head is that content now, or was merged with it; undefined when it stayed as it was. */
+  readonly head?: 'own' | 'merged';
+  /** The file had no head before. */
+  readonly isFirst?: boolean;
+}
+
 /**
  * Thrown by `TreeStore.write`, with nothing stored, when others had changed an open tree since its last transaction:
  * what the caller decided before may no longer hold, and it has to look again.
@@ -60,8 +81,26 @@ export class Outdated extends Error {
   override readonly name = 'Outdated';
 }
 
+/** Which requests of kernels were applied: known to the successor of a process that died before it answered. */
+export interface Requests {
+  /** Runs a request of a mount's kernel: each transaction in it also stores that the request was applied. */
+  during<T>(mount: number, request: number, work: () => T): T;
+  /**
+   * Runs, within a request, transactions that leave something of it to be done, or that may be done twice: they do not
+   * count as its application.
+   */
+  apart<T>(work: () => T): T;
+  /** Notes, within a transaction of a request, what that came to. */
+  cameTo(what: CameTo): void;
+  /** What a request came to that an earlier process applied; undefined when none did, or when it was answered. */
+  find(mount: number, request: number): CameTo | undefined;
+  /** A request was answered, and will not be sent again. */
+  answered(mount: number, request: number): void;
+}
+
 /** What the file system asks of the store. Everything is synchronous but `flushed`. */
 export interface TreeStore {
+  readonly requests: Requests;
   /**
    * Runs `work` in one immediate transaction, after changes by others have been handed to `follow`.
    * When `work` throws, nothing is stored. Calls nest into the outermost.
@@ -82,6 +121,10 @@ export interface TreeStore {
   /** Every row of a tree: memory, and local files of the given mount. */
   loadNodes(tree: number, mount: number): NodeRow[];
   loadNode(id: number): NodeRow | undefined;
+  /** Nodes of a tree that lie in no folder any more, since they were removed while somebody held them. */
+  loadOrphans(tree: number): NodeRow[];
+  /** The drafts of a tree that this daemon serves. */
+  loadDrafts(tree: number): StoredDraft[];
   insertNode(row: NodeRow): void;
   /** Updates what a node is; where it lies stays. */
   updateNode(row: NodeRow): void;
@@ -109,8 +152,8 @@ export interface TreeStore {
   historyIsOwn(tree: number, path: string, session: number): boolean;
 
   insertDraft(row: DraftRow): void;
-  /** Appends write number `index` of a draft; `bytes` null truncates to `position`. */
-  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null): void;
+  /** Appends write number `index` of a draft; `bytes` null truncates to `position`. `at` is the draft's time after it. */
+  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null, at?: number): void;
   /** Has a draft start from other bytes, without the writes it had. */
   restartDraft(draft: number, first: number): void;
   /** Deletes a draft that has `writes` rows of writes. */

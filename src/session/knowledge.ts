@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { type Journal, noJournal } from '../ports/journal.js';
 import type { Session } from './session.js';
 
 /** A content that a session knew at a time; null when it saw the file missing or empty. Times are µs since the epoch. */
@@ -45,18 +46,52 @@ interface Remembered extends Known {
   readonly by: number;
 }
 
+/** How long, in µs, what was noted before a takeover may not be in the store yet. */
+const UNSTORED = 60_000_000;
+
+/** What is noted of one path for a process that takes over. */
+interface KnowledgeNote extends Remembered {
+  readonly session: Session;
+  readonly tree: number;
+  readonly path: string;
+}
+
 /** Remembers what sessions read and what they wrote, by tree and path (spec §5.2). */
 export class Knowledge {
   /** By session, for each path of a tree. */
-  readonly #paths = new LRUCache<string, Map<string, Remembered>>({ max: REMEMBERED });
+  readonly #paths: LRUCache<string, Map<string, Remembered>>;
+  readonly #journal: Journal;
+  /** Names of sessions by their keys. */
+  readonly #names = new LRUCache<string, string>({ max: REMEMBERED });
   /** Sessions and paths of which nothing is stored, so that the store is asked once. */
   readonly #absent = new LRUCache<string, true>({ max: REMEMBERED });
   readonly #unsaved = new Map<string, UnsavedKnowledge>();
   readonly #stored: (session: string, tree: number, path: string) => Sight | undefined;
 
   /** @param stored what an earlier daemon stored of a session that may still be there */
-  constructor(stored: (session: string, tree: number, path: string) => Sight | undefined = () => undefined) {
+  constructor(
+    stored: (session: string, tree: number, path: string) => Sight | undefined = () => undefined,
+    journal: Journal = noJournal,
+  ) {
     this.#stored = stored;
+    this.#journal = journal;
+    this.#paths = new LRUCache<string, Map<string, Remembered>>({
+      max: REMEMBERED,
+      dispose: (sessions, key, reason) => {
+        if (reason === 'evict') for (const session of sessions.keys()) journal.note(noteKey(session, key), undefined);
+      },
+    });
+  }
+
+  /** Takes over what an earlier process knew. */
+  resume(now: number): void {
+    for (const value of this.#journal.left('k/').values()) {
+      const { session, tree, path, ...known } = value as KnowledgeNote;
+      this.#names.set(session.key, session.name);
+      this.#of(tree, path).set(session.key, { ...UNKNOWN, ...known });
+      const last = known.echo ? known.settled : (known.read ?? known.settled);
+      if (last && now - last.at < UNSTORED) this.#note({ session, tree, path, content: last.content, at: last.at });
+    }
   }
 
   of(session: string, tree: number, path: string): Known | undefined {
@@ -92,6 +127,8 @@ export class Knowledge {
     const again = !before?.echo && last?.pid === pid && last.content === content && at - last.at <= AT_ONCE;
     const settled = before?.echo || again ? before?.settled : (last ?? before?.settled);
     const still = settled === before?.settled ? by : 0;
+    // That it was read several times says no more than that it was read twice.
+    if (again && last.times > 1) return;
     const read = again ? { ...last, times: last.times + 1 } : { content, pid, at, times: 1 };
     const looked = before?.echo ? last : again ? before?.looked : undefined;
     this.#set(session, tree, path, { settled, read, by: still, echo, looked });
@@ -124,7 +161,7 @@ export class Knowledge {
   answered(session: string, tree: number, path: string, at: number): void {
     const known = this.#paths.get(keyOf(tree, path))?.get(session);
     if (known?.settled && known.by !== 0 && !known.read)
-      this.#of(tree, path).set(session, { ...known, settled: { ...known.settled, at } });
+      this.#put(this.#named(session), tree, path, { ...known, settled: { ...known.settled, at } });
   }
 
   /** Notes that a session saw that there is no such file, or took it away itself. */
@@ -133,7 +170,7 @@ export class Knowledge {
     const known = { settled: { content: null, at }, read: undefined, by: 0, echo: false, looked: undefined };
     // Worth a row only where it outdates one.
     if (before && this.latest(session.key, tree, path) !== null) this.#set(session, tree, path, known);
-    else this.#of(tree, path).set(session.key, known);
+    else this.#put(session, tree, path, known);
   }
 
   /** A file, or all below a folder, has another path: sessions know it under that. The store moves its rows itself. */
@@ -146,7 +183,13 @@ export class Knowledge {
       this.#paths.delete(key);
       const now = keyOf(tree, to) + key.slice(start.length);
       // Who knows nothing of the file goes on knowing what it saw there before it came.
-      if (known) this.#paths.set(now, new Map([...(this.#paths.get(now) ?? []), ...known]));
+      if (!known) continue;
+      this.#paths.set(now, new Map([...(this.#paths.get(now) ?? []), ...known]));
+      const path = to + key.slice(start.length);
+      for (const [session, remembered] of known) {
+        this.#journal.note(noteKey(session, key), undefined);
+        this.#noteKnown(this.#named(session), tree, path, remembered);
+      }
     }
     for (const [key, row] of [...this.#unsaved]) {
       if (row.tree !== tree || (row.path !== from && !row.path.startsWith(`${from}/`))) continue;
@@ -176,10 +219,29 @@ export class Knowledge {
     const sessions = this.#of(tree, path);
     // The session that was heard of last is the last to be forgotten.
     sessions.delete(session.key);
-    sessions.set(session.key, known);
-    if (sessions.size > SESSIONS) sessions.delete([...sessions.keys()][0] ?? '');
+    this.#put(session, tree, path, known);
+    if (sessions.size > SESSIONS) {
+      const [oldest = ''] = sessions.keys();
+      sessions.delete(oldest);
+      this.#journal.note(noteKey(oldest, keyOf(tree, path)), undefined);
+    }
     const last = known.echo ? known.settled : (known.read ?? known.settled);
     this.#note({ session, tree, path, content: last?.content ?? null, at: last?.at ?? 0 });
+  }
+
+  #put(session: Session, tree: number, path: string, known: Remembered): void {
+    this.#of(tree, path).set(session.key, known);
+    this.#names.set(session.key, session.name);
+    this.#noteKnown(session, tree, path, known);
+  }
+
+  #named(key: string): Session {
+    return { key, name: this.#names.get(key) ?? '' };
+  }
+
+  /** Notes what a session knows for a process that takes over. */
+  #noteKnown(session: Session, tree: number, path: string, known: Remembered): void {
+    this.#journal.note(noteKey(session.key, keyOf(tree, path)), () => ({ session, tree, path, ...known }));
   }
 
   #note(row: UnsavedKnowledge): void {
@@ -187,6 +249,12 @@ export class Knowledge {
     this.#absent.delete(key);
     this.#unsaved.set(key, row);
   }
+}
+
+const UNKNOWN: Remembered = { settled: undefined, read: undefined, by: 0, echo: false, looked: undefined };
+
+function noteKey(session: string, path: string): string {
+  return `k/${session}\0${path}`;
 }
 
 function keyOf(tree: number, path: string): string {

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../ports/clock.js';
+import { type Journal, noJournal } from '../ports/journal.js';
 import type { Processes, ProcessInfo } from '../ports/process.js';
 import type { CallingProcess, Session } from './session.js';
 
@@ -25,17 +26,35 @@ export class SessionFinder {
   readonly #boot: string;
   readonly #harnessOf: (executable: string) => string | undefined;
   readonly #threads = new LRUCache<number, Remembered>({ max: REMEMBERED });
-  readonly #posix = new LRUCache<number, { key: string; start: number | undefined }>({ max: REMEMBERED });
+  readonly #posix: LRUCache<number, { key: string; start: number | undefined }>;
+  readonly #journal: Journal;
 
   /**
    * @param boot names this boot of the machine, since process ids start again with the next
    * @param harnessOf tells which harness a program is, by its resolved path
    */
-  constructor(processes: Processes, clock: Clock, boot: string, harnessOf: (executable: string) => string | undefined) {
+  constructor(
+    processes: Processes,
+    clock: Clock,
+    boot: string,
+    harnessOf: (executable: string) => string | undefined,
+    journal: Journal = noJournal,
+  ) {
+    this.#journal = journal;
+    this.#posix = new LRUCache({
+      max: REMEMBERED,
+      dispose: (_, id, reason) => reason === 'evict' && journal.note(`p/${id}`, undefined),
+    });
     this.#processes = processes;
     this.#clock = clock;
     this.#boot = boot;
     this.#harnessOf = harnessOf;
+  }
+
+  /** Takes over what POSIX sessions were called whose leaders may have ended. */
+  resume(): void {
+    for (const [id, known] of this.#journal.left('p/'))
+      this.#posix.set(Number(id), known as { key: string; start: number | undefined });
   }
 
   /** The process and session of a thread that waits for an answer; a thread that is gone is in a session of its own kind. */
@@ -77,7 +96,9 @@ export class SessionFinder {
       return { key: known.key, name };
     }
     const key = `${this.#boot}/session/${id}/${start ?? 'gone'}`;
-    this.#posix.set(id, { key, start });
+    const named = { key, start };
+    this.#posix.set(id, named);
+    this.#journal.note(`p/${id}`, () => named);
     return { key, name };
   }
 }

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { DraftRow } from '../ports/store.js';
+import type { DraftRow, StoredDraft } from '../ports/store.js';
 
 /** Writes that a draft can have before its rows are folded into one; ids leave room for 2^20. */
 const SHIFT = 2 ** 20;
@@ -16,6 +16,7 @@ export class DraftTable {
   readonly #byOwner;
   readonly #ofFile;
   readonly #writes;
+  readonly #ofTree;
 
   /** @param owner names the daemon that serves the drafts made through this connection */
   constructor(db: Database.Database, owner: string) {
@@ -23,7 +24,7 @@ export class DraftTable {
     this.#insert = db.prepare(
       'INSERT INTO draft (id, owner, tree, node, path, session, base, first) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     );
-    this.#append = db.prepare('INSERT INTO draft_write (id, position, bytes) VALUES (?, ?, ?)');
+    this.#append = db.prepare('INSERT INTO draft_write (id, position, bytes, at) VALUES (?, ?, ?, ?)');
     this.#restart = db.prepare('UPDATE draft SET first = ? WHERE id = ?');
     this.#delete = db.prepare('DELETE FROM draft WHERE id = ?');
     this.#deleteWrites = db.prepare('DELETE FROM draft_write WHERE id >= ? AND id < ?');
@@ -34,8 +35,12 @@ export class DraftTable {
     this.#ofFile = db.prepare<[number, string, number], DraftRow & { owner: string }>(
       'SELECT id, owner, tree, node, path, session, base, first FROM draft WHERE tree = ? AND (path = ? OR node = ?)',
     );
-    this.#writes = db.prepare<[number, number], { position: number; bytes: Buffer | null }>(
-      'SELECT position, bytes FROM draft_write WHERE id >= ? AND id < ? ORDER BY id',
+    this.#writes = db.prepare<[number, number], StoredDraft['writes'][number]>(
+      'SELECT position, bytes, at FROM draft_write WHERE id >= ? AND id < ? ORDER BY id',
+    );
+    this.#ofTree = db.prepare<[string, number], DraftRow & { key: string; name: string }>(
+      `SELECT d.id, d.tree, d.node, d.path, d.session, d.base, d.first, s.key, s.name
+       FROM draft d JOIN session s ON s.id = d.session WHERE d.owner = ? AND d.tree = ? ORDER BY d.id`,
     );
   }
 
@@ -43,8 +48,8 @@ export class DraftTable {
     this.#insert.run(row.id, this.#owner, row.tree, row.node, row.path, row.session, row.base, row.first);
   }
 
-  append(draft: number, index: number, position: number, bytes: Buffer | null): void {
-    this.#append.run(draft * SHIFT + index, position, bytes);
+  append(draft: number, index: number, position: number, bytes: Buffer | null, at: number | null = null): void {
+    this.#append.run(draft * SHIFT + index, position, bytes, at);
   }
 
   restart(draft: number, first: number): void {
@@ -73,6 +78,15 @@ export class DraftTable {
 
   ofOwner(owner: string): DraftRow[] {
     return this.#byOwner.all(owner);
+  }
+
+  /** The drafts of a tree that belong to this connection's owner. */
+  ofTree(tree: number): StoredDraft[] {
+    return this.#ofTree.all(this.#owner, tree).map(({ key, name, ...row }) => ({
+      ...row,
+      by: { key, name },
+      writes: this.#writes.all(row.id * SHIFT, (row.id + 1) * SHIFT),
+    }));
   }
 
   /** Plays a draft's writes over the bytes they start from. */

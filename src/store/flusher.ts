@@ -1,5 +1,8 @@
 import { closeSync, fdatasync, fstatSync, openSync, writeSync } from 'node:fs';
 
+/** Bytes of the write-ahead log that a daemon makes room for. */
+const RESERVE = 16 * 1024 * 1024;
+
 /** Forces the write-ahead log to the disk on a thread of its own; calls that come meanwhile share the next flush. */
 export class Flusher {
   readonly #fd: number;
@@ -22,11 +25,11 @@ export class Flusher {
   }
 
   /**
-   * Fills the log up to a length with zeros, which SQLite takes for the end of the log: a flush of bytes that lie
+   * Fills the log up to some length with zeros, which SQLite takes for the end of the log: a flush of bytes that lie
    * within the file's length costs half of one that makes the file longer. Only for use while this process holds the
    * store's write lock.
    */
-  reserve(length: number): void {
+  reserve(length = RESERVE): void {
     const { size } = fstatSync(this.#fd);
     if (size < length) writeSync(this.#fd, Buffer.alloc(length - size), 0, length - size, size);
   }

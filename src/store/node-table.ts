@@ -69,6 +69,11 @@ export class NodeTable {
     this.#move.run(row);
   }
 
+  /** Nodes of a tree that lie in no folder, its root aside. */
+  orphansOf(tree: number, root: number): NodeRow[] {
+    return this.#byTree.all(tree).filter((row) => row.id !== root);
+  }
+
   deleteOrphan(id: number): boolean {
     return this.#deleteOrphan.run(id).changes > 0;
   }

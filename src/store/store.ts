@@ -7,9 +7,11 @@ import {
   type NewVersion,
   type NodeRow,
   Outdated,
+  type StoredDraft,
   type TreeStore,
   type VersionKind,
 } from '../ports/store.js';
+import { AppliedTable } from './applied-table.js';
 import { ContentTable } from './content-table.js';
 import { DraftTable } from './draft-table.js';
 import { type Change, Feed, PURGED } from './feed.js';
@@ -37,9 +39,6 @@ export interface StoreOptions extends OpenOptions {
   readonly database?: Database.Database;
 }
 
-/** Bytes of the write-ahead log that a daemon makes room for. */
-const LOG_RESERVE = 16 * 1024 * 1024;
-
 /** One connection to a person's store: the tables, and the one way to change memory. */
 export class Store implements TreeStore {
   readonly folder: string;
@@ -54,14 +53,16 @@ export class Store implements TreeStore {
   readonly bases: ImportBases;
   readonly disputes: ImportDisputes;
   readonly feed: Feed;
+  readonly requests: AppliedTable;
+  readonly sessions: SessionTable;
   /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. Tells whether an open tree did. */
   follow: (changes: Change[] | undefined) => unknown = () => false;
+  /** Called after each transaction that was committed. */
+  committed: () => void = () => undefined;
 
   readonly #ids: Ids;
   readonly #local: LocalTable;
-  readonly #sessions: SessionTable;
-  /** Undefined for a store in memory. */
-  readonly #flusher: Flusher | undefined;
+  readonly #flusher: Flusher | undefined; // undefined for a store in memory
   readonly #begin;
   readonly #commit;
   readonly #rollback;
@@ -80,8 +81,9 @@ export class Store implements TreeStore {
     this.drafts = new DraftTable(this.db, options.owner);
     this.bases = new ImportBases(this.db);
     this.disputes = new ImportDisputes(this.db);
+    this.requests = new AppliedTable(this.db);
     this.#local = new LocalTable(this.db);
-    this.#sessions = new SessionTable(this.db);
+    this.sessions = new SessionTable(this.db);
     this.#begin = this.db.prepare('BEGIN IMMEDIATE');
     this.#commit = this.db.prepare('COMMIT');
     this.#rollback = this.db.prepare('ROLLBACK');
@@ -103,14 +105,16 @@ export class Store implements TreeStore {
       seen = this.feed.seen;
       if (outdated && !anyway) throw new Outdated('others changed the tree');
       const result = work();
+      this.requests.mark();
       this.#commit.run();
       this.#unflushed = true;
+      this.committed();
       return result;
     } catch (error) {
       if (this.db.inTransaction) this.#rollback.run();
       this.feed.seen = seen;
       this.#ids.reset();
-      this.#sessions.forgetKnown();
+      this.sessions.forgetKnown();
       this.contents.forget();
       throw error;
     }
@@ -118,8 +122,7 @@ export class Store implements TreeStore {
 
   /** Applies what other processes changed since the last time. */
   catchUp(): void {
-    if (this.db.inTransaction) return;
-    this.#catchUp();
+    if (!this.db.inTransaction) this.#catchUp();
   }
 
   /** True when an open tree changed. */
@@ -159,6 +162,15 @@ export class Store implements TreeStore {
 
   loadNode(id: number): NodeRow | undefined {
     return this.nodes.get(id);
+  }
+
+  loadOrphans(tree: number): NodeRow[] {
+    const row = this.trees.get(tree);
+    return row ? this.nodes.orphansOf(tree, row.root) : [];
+  }
+
+  loadDrafts(tree: number): StoredDraft[] {
+    return this.drafts.ofTree(tree);
   }
 
   insertNode(row: NodeRow): void {
@@ -211,7 +223,7 @@ export class Store implements TreeStore {
 
   moveHistory(tree: number, from: string, to: string): void {
     this.versions.move(tree, from, to);
-    this.#sessions.moveServed(tree, from, to);
+    this.sessions.moveServed(tree, from, to);
   }
 
   dropHistory(tree: number, path: string): void {
@@ -226,8 +238,8 @@ export class Store implements TreeStore {
     this.drafts.insert(row);
   }
 
-  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null): void {
-    this.drafts.append(draft, index, position, bytes);
+  appendDraft(draft: number, index: number, position: number, bytes: Buffer | null, at?: number): void {
+    this.drafts.append(draft, index, position, bytes, at);
   }
 
   restartDraft(draft: number, first: number): void {
@@ -255,21 +267,11 @@ export class Store implements TreeStore {
   }
 
   sessionRow(session: { readonly key: string; readonly name: string }): number {
-    return this.#sessions.row(session.key, session.name, () => this.#ids.next(), now());
-  }
-
-  /** What was stored of what a session knows of a path (`saveServed`); undefined when nothing was. */
-  served(key: string, tree: number, path: string): { content: number | null; at: number } | undefined {
-    return this.#sessions.served(key, tree, path);
-  }
-
-  /** Forgets what sessions were served longer ago than `age`, in µs. */
-  forgetServed(age: number): void {
-    this.#sessions.forgetServed(now() - age);
+    return this.sessions.row(session.key, session.name, () => this.#ids.next(), now());
   }
 
   saveServed(...served: Parameters<SessionTable['saveServed']>): void {
-    this.#sessions.saveServed(...served);
+    this.sessions.saveServed(...served);
   }
 
   flushed(): Promise<void> {
@@ -280,7 +282,7 @@ export class Store implements TreeStore {
   /** Makes room in the write-ahead log, so that flushing it is quick; for a process that stays. */
   reserveLog(): void {
     try {
-      this.write(() => this.#flusher?.reserve(LOG_RESERVE), true);
+      this.write(() => this.#flusher?.reserve(), true);
     } catch (error) {
       log('warn', 'no room could be made in the log: flushing it takes longer', { error: describeError(error) });
     }

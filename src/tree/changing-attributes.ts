@@ -3,6 +3,7 @@ import { storableTime } from '../ports/clock.js';
 import type { Fh, WriteHandle } from './handles.js';
 import { truncateLocal } from './local-files.js';
 import type { FileNode, TreeNode } from './node.js';
+import { noteDraft } from './notes.js';
 import { saveDraft } from './saving.js';
 import type { Caller, View } from './view.js';
 import { changeDraft, draftOf, dropDraft } from './writing.js';
@@ -73,14 +74,20 @@ function truncate(
   const draft = handle?.draft ?? draftOf(view, node, session);
   const snapshot = handle ? handle.snapshot : node.content;
   const length = draft.dirty ? draft.size : node.size;
-  if (handle || length !== size) {
-    const code = changeDraft(view, draft, snapshot, { length: size }, pid);
+  // A process that died may have cut the draft already; who did, and what was known then, is still to be noted.
+  if (handle || length !== size || (caller.resent && draft.dirty)) {
+    // A length can be set twice.
+    const { requests } = view.tree.services.store;
+    const code = requests.apart(() => changeDraft(view, draft, snapshot, { length: size }, pid));
     if (code !== 0) {
       dropDraft(draft);
       return code;
     }
   }
-  handle?.writers.add(pid);
+  if (handle && !handle.writers.has(pid)) {
+    handle.writers.add(pid);
+    view.handles.changed(handle);
+  }
   const told = draft.handles === 0 && draft.dirty ? saveDraft(view, draft, pid) : undefined;
   dropDraft(draft);
   return told ?? 0;
@@ -101,6 +108,7 @@ function setTimes(view: View, caller: Caller, node: TreeNode, change: Times): Pr
     if (change.mtime === undefined) return undefined;
     draft.mtime = at(change.mtime, draft.mtime);
     draft.timeSet = true;
+    noteDraft(view, draft);
     return undefined;
   }
   const mtime = at(change.mtime, node.mtime);

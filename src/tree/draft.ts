@@ -35,6 +35,8 @@ export class Draft {
   #empty = false;
   /** Bytes from the start that were written over without a gap. */
   #covered = 0;
+  /** How much of the base was left in it when its writes were last put together into one row. */
+  folded: { readonly covered: number; readonly left: number } | undefined;
   /** Newest modification time of this draft that its session was told. */
   shown = 0;
   #bytes: Buffer = Buffer.alloc(0);
@@ -55,8 +57,41 @@ export class Draft {
     this.#left = bytes.length;
     this.#empty = bytes.length === 0;
     this.#covered = 0;
-    this.mtime = this.node.nextTime(now, this.shown);
+    this.mtime = this.timeAt(now);
     this.timeSet = false;
+  }
+
+  /**
+   * Starts again from what a process that died has stored.
+   * @param bytes the bytes of the base, or those that the stored writes start from in their place (`replaced`)
+   */
+  resume(base: number | null, bytes: Buffer, empty: boolean, replaced: boolean): void {
+    this.base = base;
+    this.#bytes = Buffer.from(bytes);
+    this.size = bytes.length;
+    this.dirty = true;
+    this.#empty = empty;
+    this.#covered = replaced ? (this.folded?.covered ?? bytes.length) : 0;
+    this.#left = replaced ? (this.folded?.left ?? 0) : bytes.length;
+  }
+
+  /** Does again what a stored write did; `data` null truncates to `position`. */
+  replay(position: number, data: Buffer | null, at: number | null): void {
+    const { mtime, timeSet } = this;
+    if (data) this.write(position, data, 0);
+    else this.truncate(position, 0);
+    this.mtime = at ?? mtime;
+    this.timeSet = timeSet;
+  }
+
+  /** The modification time that a change gives it now. */
+  timeAt(now: number): number {
+    return this.node.nextTime(now, this.shown);
+  }
+
+  /** Notes that its writes become one row. */
+  fold(): void {
+    this.folded = { covered: this.#covered, left: this.#left };
   }
 
   /** True while bytes of its base are left in it: an append, or a change in the middle. */
@@ -97,12 +132,13 @@ export class Draft {
     this.dirty = false;
     this.stored = false;
     this.writes = 0;
+    this.folded = undefined;
     this.size = 0;
     this.#bytes = Buffer.alloc(0);
   }
 
   #touch(now: number): void {
-    this.mtime = this.node.nextTime(now, this.shown);
+    this.mtime = this.timeAt(now);
     this.timeSet = false;
   }
 

@@ -3,7 +3,14 @@ import type { Draft } from './draft.js';
 import type { FileNode } from './node.js';
 
 /** What an open file is to the tree. A handle of a kernel (`fh`) names its kind, its serial number, and a row. */
-export interface ReadHandle {
+interface Opened {
+  /** Number in the table of its mount. */
+  serial: number;
+  /** The kernel's number of the request that opened it, by which it is found when that is sent again; 0 when not known. */
+  opening: number;
+}
+
+export interface ReadHandle extends Opened {
   readonly kind: 'read';
   readonly node: FileNode;
   readonly session: Session;
@@ -16,7 +23,7 @@ export interface ReadHandle {
   readTo: number;
 }
 
-export interface WriteHandle {
+export interface WriteHandle extends Opened {
   readonly kind: 'write';
   readonly node: FileNode;
   readonly session: Session;
@@ -36,17 +43,20 @@ export interface WriteHandle {
   closed: boolean;
 }
 
+const NEW = { serial: 0, opening: 0 };
+
 export function readHandle(node: FileNode, session: Session, pid: number, content: number | null): ReadHandle {
-  return { kind: 'read', node, session, pid, content, finished: false, readTo: 0 };
+  return { kind: 'read', ...NEW, node, session, pid, content, finished: false, readTo: 0 };
 }
 
 /** A handle that leads to a draft; while the draft is clean it shows `snapshot`. */
 export function writeHandle(draft: Draft, snapshot: number | null, opener?: number): WriteHandle {
   const { node, session } = draft;
-  return { kind: 'write', node, session, draft, snapshot, writers: new Set(), opener, readTo: 0, closed: false };
+  const writers = new Set<number>();
+  return { kind: 'write', ...NEW, node, session, draft, snapshot, writers, opener, readTo: 0, closed: false };
 }
 
-export interface LocalHandle {
+export interface LocalHandle extends Opened {
   readonly kind: 'local';
   readonly node: FileNode;
   readonly session: Session;
@@ -54,6 +64,10 @@ export interface LocalHandle {
   readonly writable: boolean;
   /** Something was written through it that no version holds. */
   wrote: boolean;
+}
+
+export function localHandle(node: FileNode, session: Session, pid: number, writable: boolean): LocalHandle {
+  return { kind: 'local', ...NEW, node, session, pid, writable, wrote: false };
 }
 
 export type Handle = ReadHandle | WriteHandle | LocalHandle;
@@ -82,10 +96,18 @@ export function decodeFh(fh: Fh): { kind: Handle['kind'] | undefined; serial: nu
   };
 }
 
+/** Told of a handle that is new, changed, or gone; `canWait` where only how far it was read changed. */
+type Noted = (serial: number, handle: Handle | undefined, canWait: boolean) => void;
+
 /** The handles that one mount has open, by serial number. */
 export class HandleTable {
   readonly #open = new Map<number, Handle>();
+  readonly #noted: Noted;
   #last = 0;
+
+  constructor(noted: Noted = () => undefined) {
+    this.#noted = noted;
+  }
 
   get size(): number {
     return this.#open.size;
@@ -96,8 +118,31 @@ export class HandleTable {
     if (this.#open.size >= SERIALS - 1) throw Object.assign(new Error('too many open files'), { code: 'ENFILE' });
     do this.#last = (this.#last + 1) % SERIALS;
     while (this.#open.has(this.#last));
-    this.#open.set(this.#last, handle);
+    this.#put(this.#last, handle);
     return this.#last;
+  }
+
+  /** Puts a handle of an earlier process back under the number that the kernel knows. */
+  restore(serial: number, handle: Handle): void {
+    if (serial > this.#last) this.#last = serial;
+    this.#put(serial, handle);
+  }
+
+  /** Notes that something in a handle of this table changed; `canWait` where that is how far it was read. */
+  changed(handle: Handle, canWait = false): void {
+    if (this.#open.get(handle.serial) === handle) this.#noted(handle.serial, handle, canWait);
+  }
+
+  /** The handle that a request opened. */
+  openedBy(request: number): Handle | undefined {
+    for (const handle of this.#open.values()) if (handle.opening === request) return handle;
+    return undefined;
+  }
+
+  #put(serial: number, handle: Handle): void {
+    handle.serial = serial;
+    this.#open.set(serial, handle);
+    this.#noted(serial, handle, false);
   }
 
   get(fh: Fh): Handle | undefined {
@@ -106,20 +151,30 @@ export class HandleTable {
 
   delete(fh: Fh): Handle | undefined {
     const handle = this.get(fh);
-    this.#open.delete((fh.high >>> 8) & (SERIALS - 1));
+    if (handle) this.#remove(handle.serial);
     return handle;
   }
 
   /** Takes every handle out of the table. */
   takeAll(): Handle[] {
     const handles = [...this.#open.values()];
-    this.#open.clear();
+    for (const { serial } of handles) this.#remove(serial);
     return handles;
+  }
+
+  #remove(serial: number): void {
+    this.#open.delete(serial);
+    this.#noted(serial, undefined, false);
   }
 
   /** Puts another handle in the place of each that leads to a node. */
   replaceAll(node: FileNode, replace: (handle: Handle) => Handle): void {
-    for (const [serial, handle] of this.#open) if (handle.node === node) this.#open.set(serial, replace(handle));
+    for (const [serial, handle] of this.#open) {
+      if (handle.node !== node) continue;
+      const next = replace(handle);
+      next.opening = handle.opening;
+      this.#put(serial, next);
+    }
   }
 
   /** Contents that open files show. */

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { encodeFh } from './handles.js';
+import { encodeFh, localHandle } from './handles.js';
 import type { FileNode } from './node.js';
 import { KEEP_CACHE, O_ACCMODE, O_TRUNC } from './open-flags.js';
 import type { Opened } from './opening.js';
@@ -15,11 +15,9 @@ export function openLocal(view: View, caller: Caller, node: FileNode, flags: num
   if ((flags & O_TRUNC) !== 0 && node.size > 0) truncateLocal(view, node, 0);
   const { pid, session } = view.caller(caller);
   const writable = (flags & O_ACCMODE) !== 0;
-  const { high, low } = encodeFh(
-    'local',
-    view.handles.add({ kind: 'local', node, session, pid, writable, wrote: false }),
-    node.id,
-  );
+  const handle = localHandle(node, session, pid, writable);
+  handle.opening = caller.unique ?? 0;
+  const { high, low } = encodeFh('local', view.handles.add(handle), node.id);
   return { fhHigh: high, fhLow: low, openFlags: KEEP_CACHE };
 }
 

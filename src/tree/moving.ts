@@ -32,9 +32,10 @@ export function relink(
   if (node.kind === 'file') node.removedBy = undefined;
   node.lookups = lookups;
   view.adopt(node, to, name);
+  view.tree.note(node);
   node.ctime = now;
-  touch(from, now);
-  touch(to, now);
+  touch(view.tree, from, now);
+  touch(view.tree, to, now);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { DirectoryNode, pathOf, type TreeNode } from './node.js';
+import { DirectoryNode, type FileNode, pathOf, type TreeNode } from './node.js';
 import { makeFile, touch } from './opening.js';
 import type { Told } from './saving.js';
 import { makesAnew, unseenHead } from './unseen.js';
@@ -32,21 +32,24 @@ export function makeNode(view: View, caller: Caller, parentId: number, name: str
   const made = makeFile(view, parent, name);
   if (typeof made === 'number') return made;
   const { node, told } = made;
-  if (!node.isLocal) {
-    const { store } = view.tree.services;
-    const content = store.write(() => {
-      const id = store.putContent(Buffer.alloc(0));
-      store.saveHead(
-        { ...node.row(), content: id },
-        pathOf(node),
-        'saved',
-        store.sessionRow(view.caller(caller).session),
-      );
-      return id;
-    });
-    node.content = content;
-  }
+  saveEmpty(view, caller, node);
   return told ? view.foundOnceTold(node, caller, told) : view.found(node, caller);
+}
+
+/** Saves a file that was made and never opened: it is empty. */
+export function saveEmpty(view: View, caller: Caller, node: FileNode): void {
+  if (node.isLocal || node.content !== null) return;
+  const { store } = view.tree.services;
+  node.content = store.write(() => {
+    const id = store.putContent(Buffer.alloc(0));
+    store.saveHead(
+      { ...node.row(), content: id },
+      pathOf(node),
+      'saved',
+      store.sessionRow(view.caller(caller).session),
+    );
+    return id;
+  });
 }
 
 export function makeDirectory(view: View, caller: Caller, parentId: number, name: string | null) {
@@ -75,11 +78,12 @@ export function makeDirectory(view: View, caller: Caller, parentId: number, name
     if (!local && parent.children.has(name)) return undefined;
     store.insertNode(row);
     if (!local) store.recordChange(tree.id, row.id);
+    store.requests.cameTo({ node: row.id });
     return new DirectoryNode(row);
   });
   if (!node) return errno.EEXIST;
   view.adopt(node, parent, name);
-  touch(parent, now);
+  touch(view.tree, parent, now);
   if (!local) tree.quota.addDirectory(1);
   const told = local ? undefined : tree.announce({ attributes: [parent], names: [{ parent, name }] }, view);
   return told ? view.foundOnceTold(node, caller, told) : view.found(node, caller);
@@ -95,28 +99,37 @@ export function unlink(view: View, caller: Caller, parentId: number, name: strin
   const { store, knowledge, clock } = tree.services;
   const now = clock();
   if (node.isLocal) {
-    store.write(() => store.moveNode({ ...node.row(), parent: null, name: null }));
+    store.write(() => {
+      store.moveNode({ ...node.row(), parent: null, name: null });
+      store.requests.cameTo({ node: node.id });
+    });
     view.detach(node, null);
-    touch(parent, now);
+    touch(view.tree, parent, now);
     return undefined;
   }
   const { session } = view.caller(caller);
   const path = pathOf(node);
   const unseen = unseenHead(view, node, session, path);
   if (unseen) {
+    // Changes nothing, but what the next try does: it counts once.
+    store.write(() => undefined);
     // Who removes it once more means what it is now.
     const { pid } = view.caller(caller);
     if (makesAnew(view, pid)) node.hidden = { ...unseen, by: pid };
     node.refused ??= new Map();
     node.refused.set(session.key, node.content);
+    tree.note(node);
     return undefined;
   }
-  store.write(() => store.removeHead(node.row(), path, store.sessionRow(session)));
+  store.write(() => {
+    store.removeHead(node.row(), path, store.sessionRow(session));
+    store.requests.cameTo({ node: node.id });
+  });
   tree.detach(node, session.key);
   node.ctime = now;
   knowledge.missed(session, tree.id, path, clock());
   tree.quota.addFile(-1, -node.size);
-  touch(parent, now);
+  touch(view.tree, parent, now);
   return tree.announce({ attributes: [parent, node], names: [{ parent, name: node.name }] }, view);
 }
 
@@ -133,7 +146,7 @@ export function removeDirectory(view: View, parentId: number, name: string | nul
     if (!node.isLocal) store.recordChange(tree.id, node.id);
   });
   view.detach(node, null);
-  touch(parent, clock());
+  touch(view.tree, parent, clock());
   if (node.isLocal) return undefined;
   tree.quota.addDirectory(-1);
   return tree.announce({ attributes: [parent, node], names: [{ parent, name: node.name }] }, view);

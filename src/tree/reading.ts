@@ -44,6 +44,8 @@ function note(
   const sniff = size <= SNIFF && start < length && start + size !== length;
   const whole = handle.readTo >= length && !sniff;
   if (whole) handle.readTo = -1;
+  // What was read to its end is noted as known; how far another reading has come is noted here.
+  view.handles.changed(handle, whole);
   if (!whole && !first) return;
   const { node, session } = handle;
   const path = savedAs(node);

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { NodeRow } from '../ports/store.js';
-import { type Handle, readHandle, writeHandle } from './handles.js';
+import { type Handle, localHandle, readHandle, writeHandle } from './handles.js';
 import { localBytes } from './local-files.js';
 import { storeDecision } from './merging.js';
 import { type Move, meet, relink, timeAfter } from './moving.js';
@@ -55,6 +55,8 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
       storeDecision(view, 'recordHead', met.decision, { row, path, before, session: sessionRow, written: own });
     }
     if (node.content === null) store.deleteLocal(node.id);
+    const head = id === before ? {} : { head: met.bytes ? ('merged' as const) : ('own' as const) };
+    store.requests.cameTo({ node: node.id, content: own, ...head, ...(target ? { target: target.id } : {}) });
     return { id, mtime: time, written: own };
   });
   if (target) {
@@ -79,7 +81,9 @@ function becomeMemory(view: View, move: Move & { node: FileNode }): Told | numbe
     node.born = target.born;
     if (content === before) node.savedBy = target.savedBy;
     else if (met.bytes) node.savedBy = undefined;
+    tree.note(target);
   }
+  tree.note(node);
   tree.quota.addFile(1, 0);
   view.handles.replaceAll(node, (handle) => asMemoryHandle(view, node, handle, written));
   knowledge.wrote(session, tree.id, path, written, move.pid, now);
@@ -93,7 +97,7 @@ function tooBig(view: View, node: FileNode, target: FileNode | undefined): numbe
 }
 
 /** What a handle of a local file is once the file is memory: each session reads the content, and writes its own draft. */
-function asMemoryHandle(view: View, node: FileNode, handle: Handle, content: number): Handle {
+export function asMemoryHandle(view: View, node: FileNode, handle: Handle, content: number): Handle {
   if (handle.kind !== 'local') return handle;
   const { session, pid } = handle;
   if (!handle.writable) {
@@ -111,8 +115,12 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   const { tree } = view;
   const { store, clock, knowledge } = tree.services;
   const draft = node.drafts?.get(session.key);
-  const saved = draft?.dirty ? saveDraft(view, draft, move.pid) : undefined;
-  for (const other of node.drafts?.values() ?? []) if (other.dirty) keepVersion(view, other, 'conflict', pathOf(node));
+  const saved = store.requests.apart(() => {
+    const told = draft?.dirty ? saveDraft(view, draft, move.pid) : undefined;
+    for (const other of node.drafts?.values() ?? [])
+      if (other.dirty) keepVersion(view, other, 'conflict', pathOf(node));
+    return told;
+  });
   const { target } = move;
   const path = pathOf(node);
   const oldName = node.name;
@@ -123,6 +131,7 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
     if (target) store.moveNode({ ...target.row(), parent: null, name: null });
     store.removeHead(node.row(), path, store.sessionRow(session));
     store.moveNode({ ...node.row(), mount: view.mount, parent: to.id, name, ctime: now });
+    store.requests.cameTo({ node: node.id });
   });
   if (target) view.detach(target, null);
   const { size, lookups } = node;
@@ -136,11 +145,12 @@ function becomeLocal(view: View, { node, from, to, name, session, ...move }: Mov
   node.removedBy = undefined;
   relink(view, node, from, to, name, now);
   tree.departed.set(node.id, node);
+  tree.note(node);
   // Whoever reads goes on reading what it opened; who writes writes the local file from now on.
   view.handles.replaceAll(node, (handle) => {
     if (handle.kind !== 'write') return handle;
     handle.draft.handles--;
-    return { kind: 'local', node, session: handle.session, pid: 0, writable: true, wrote: false };
+    return localHandle(node, handle.session, 0, true);
   });
   if (unseen) putAside(view, path, unseen);
   knowledge.missed(session, tree.id, path, now);

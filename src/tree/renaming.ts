@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { DEPTH_MAX } from '../ports/limits.js';
-import type { NodeRow } from '../ports/store.js';
+import type { CameTo, NodeRow } from '../ports/store.js';
 import { storeDecision } from './merging.js';
 import { afterTold, type Met, type Move, meet, relink, timeAfter } from './moving.js';
 import { find } from './naming.js';
@@ -11,7 +11,7 @@ import type { Caller, View } from './view.js';
 
 const { errno } = constants;
 const RENAME_NOREPLACE = 1;
-const RENAME_EXCHANGE = 2;
+export const RENAME_EXCHANGE = 2;
 
 /** `renameat2(2)`. Renaming over a file saves the source's content as the target's new head (spec §4.6). */
 export function rename(
@@ -93,7 +93,7 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   const target = move.target?.kind === 'file' ? move.target : undefined;
   const draft = node.drafts?.get(session.key);
   // Putting a file into place says that it is whole: what its session wrote is saved now, not at its close.
-  const saved = draft?.dirty ? saveDraft(view, draft, pid) : undefined;
+  const saved = draft?.dirty ? store.requests.apart(() => saveDraft(view, draft, pid)) : undefined;
   const oldPath = pathOf(node);
   const oldName = node.name;
   const newPath = pathOf(to) === '' ? name : `${pathOf(to)}/${name}`;
@@ -126,6 +126,8 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
     if (changed && head && written !== null)
       storeDecision(view, 'recordHead', head.decision, { row, path: newPath, before, session: sessionRow, written });
     else store.recordChange(tree.id, node.id);
+    const made = changed ? { head: head?.bytes ? ('merged' as const) : ('own' as const) } : {};
+    store.requests.cameTo({ node: node.id, ...cameTo(target, written), ...made });
     return id;
   });
   if (target) {
@@ -140,6 +142,7 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   if (!changed && target) node.savedBy = target.savedBy;
   else if (head?.bytes) node.savedBy = undefined;
   node.born = target?.born ?? now;
+  for (const file of target ? [node, target] : [node]) tree.note(file);
   if (!target) knowledge.move(tree.id, oldPath, newPath);
   else if (written !== null) knowledge.wrote(session, tree.id, newPath, written, pid, now);
   knowledge.missed(session, tree.id, oldPath, now);
@@ -150,6 +153,10 @@ function moveFile(view: View, move: Move, node: FileNode): Told {
   const attributes = [from, to, node, ...(target ? [target] : [])];
   const told = noteAnswer(view, tree.announce({ attributes, names }, view), session, newPath);
   return saved && told ? Promise.all([saved, told]) : (told ?? saved);
+}
+
+function cameTo(target: TreeNode | undefined, content: number | null): CameTo {
+  return { ...(target ? { target: target.id } : {}), ...(content === null ? {} : { content }) };
 }
 
 /** A text that adds nothing leaves the head its time; a file put in the place of an equal one brings its own. */
@@ -172,6 +179,7 @@ function moveDirectory(view: View, { node: _, from, to, name, target }: Move, no
     store.moveNode({ ...node.row(), parent: to.id, name, ctime: now });
     store.recordChange(tree.id, node.id);
     moveHistories(view, node, oldPath, newPath);
+    store.requests.cameTo({ node: node.id, ...cameTo(target, null) });
   });
   if (target) {
     view.detach(target, null);
@@ -215,7 +223,7 @@ function exchange(view: View, { node, from, to, name, session, pid }: Move, targ
   const told: Told[] = [];
   for (const it of [node, target]) {
     const draft = it.kind === 'file' && !it.isLocal ? it.drafts?.get(session.key) : undefined;
-    if (draft?.dirty) told.push(saveDraft(view, draft, pid));
+    if (draft?.dirty) told.push(store.requests.apart(() => saveDraft(view, draft, pid)));
   }
   const now = clock();
   const oldName = node.name;
@@ -235,6 +243,7 @@ function exchange(view: View, { node, from, to, name, session, pid }: Move, targ
     place(node, to, name, newPath);
     place(target, from, oldName, oldPath);
     if (!node.isLocal) exchangeHistories(view, [node, oldPath], [target, newPath]);
+    store.requests.cameTo({ node: node.id, target: target.id });
   });
   for (const [file, time] of times) file.mtime = time;
   target.lookups++;
@@ -243,6 +252,7 @@ function exchange(view: View, { node, from, to, name, session, pid }: Move, targ
   relink(view, node, from, to, name, now);
   view.adopt(target, from, oldName);
   if (target.kind === 'file') target.removedBy = undefined;
+  tree.note(target);
   if (!node.isLocal) {
     // No path begins with a slash.
     for (const [a, b] of [

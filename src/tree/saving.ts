@@ -3,6 +3,7 @@ import type { Session } from '../session/session.js';
 import type { Draft } from './draft.js';
 import { type Decision, decide, storeDecision } from './merging.js';
 import { type FileNode, pathOf } from './node.js';
+import { noteDraft } from './notes.js';
 import type { View } from './view.js';
 
 /** Resolves when every other kernel was told; undefined when there is none to tell. */
@@ -28,7 +29,7 @@ export function saveDraft(view: View, draft: Draft, pid: number): Told {
   const began = draft.base === null ? undefined : { content: draft.base, empty: draft.beganEmpty };
   const saving = { path, session, pid: writer, known: draft.known, begun, text: () => text, madeFrom, claimed, began };
   const decision = decide(view, isBack ? undefined : node, saving);
-  const names = isBack ? putBack(view, node, path) : [];
+  const names = isBack ? store.requests.apart(() => putBack(view, node, path)) : [];
   const bytes = decision.kind === 'merged' ? decision.bytes : text;
   const before = node.content;
   const time = timeOf(draft, node, decision, clock());
@@ -51,6 +52,8 @@ export function saveDraft(view: View, draft: Draft, pid: number): Told {
       store.recordChange(tree.id, node.id);
     }
     if (draft.stored) store.deleteDraft(draft.id, draft.writes);
+    const head = id === before ? undefined : decision.kind === 'merged' ? 'merged' : 'own';
+    store.requests.cameTo({ node: node.id, content: own, isFirst: before === null, ...(head ? { head } : {}) });
     return { content: id, written: own };
     // A file that was put back just now is this draft's own: there is nothing to look at again.
   }, isBack);
@@ -60,6 +63,7 @@ export function saveDraft(view: View, draft: Draft, pid: number): Told {
     if (decision.kind === 'merged') node.savedBy = undefined;
     node.ctime = clock();
   } else if (draft.timeSet) node.mtime = draft.mtime;
+  tree.note(node);
   const timeOnly = content === before && draft.timeSet;
   closeDraft(view, draft, written, writer);
   if (content === before && !timeOnly && !isBack) return undefined;
@@ -104,18 +108,21 @@ export function setHead(
 }
 
 /** Ends a draft whose bytes are a content now; the session's open handles show that content, whatever it was merged with. */
-function closeDraft(view: View, draft: Draft, content: number, pid: number): void {
+export function closeDraft(view: View, draft: Draft, content: number, pid: number): void {
   const { node, session } = draft;
   endDraft(view, draft);
   const { knowledge, clock } = view.tree.services;
   knowledge.wrote(session, view.tree.id, node.parent ? pathOf(node) : node.removedFrom, content, pid, clock());
-  for (const reader of node.readers) if (reader.session.key === session.key) reader.content = content;
   for (const { handles } of view.tree.views) {
     for (const handle of handles.values()) {
-      if (handle.kind !== 'write' || handle.draft !== draft) continue;
-      handle.snapshot = content;
-      handle.writers.clear();
-      handle.opener = undefined;
+      if (handle.kind === 'write' && handle.draft === draft) {
+        handle.snapshot = content;
+        handle.writers.clear();
+        handle.opener = undefined;
+      } else if (handle.kind === 'read' && handle.node === node && handle.session.key === session.key) {
+        handle.content = content;
+      } else continue;
+      handles.changed(handle);
     }
   }
 }
@@ -125,6 +132,7 @@ export function endDraft(view: View, draft: Draft): void {
   view.tree.quota.claim(-draft.claimed);
   draft.claimed = 0;
   draft.end();
+  noteDraft(view, draft);
 }
 
 /** Claims of the quota what a draft of `size` bytes adds to the head; false, and nothing claimed, over the limit. */

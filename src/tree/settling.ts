@@ -17,13 +17,16 @@ interface Told {
  */
 export class Settling {
   readonly #told = new WeakMap<FileNode, Told>();
+  /** The kernel has attributes that an earlier process told it, nobody knows which. */
+  inherited = false;
 
   /** For how many seconds a kernel may keep the attributes of a file. */
   validity(node: FileNode, attr: Attributes, now: number): number {
     const told = this.#told.get(node);
     if (told && isSame(told.attr, attr)) return now - told.since > SETTLES ? KEEP : 0;
-    this.#told.set(node, { attr, since: told ? now : 0 });
-    return told ? 0 : KEEP;
+    const isFirst = !told && !this.inherited;
+    this.#told.set(node, { attr, since: isFirst ? 0 : now });
+    return isFirst ? KEEP : 0;
   }
 }
 

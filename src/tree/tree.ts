@@ -1,11 +1,13 @@
 import type { MergeOptions } from '../merge/merge-sides.js';
 import type { Clock } from '../ports/clock.js';
+import type { Journal } from '../ports/journal.js';
 import type { Processes } from '../ports/process.js';
 import type { NodeRow, TreeStore } from '../ports/store.js';
 import type { Knowledge } from '../session/knowledge.js';
 import type { SessionFinder } from '../session/session-finder.js';
 import type { Merger } from './merging.js';
 import { DirectoryNode, FileNode, pathOf, type TreeNode } from './node.js';
+import { directoryNote, fileNote, nodeKey } from './notes.js';
 import type { Quota } from './quota.js';
 import type { Unseen } from './unseen.js';
 import type { View } from './view.js';
@@ -13,6 +15,7 @@ import type { View } from './view.js';
 /** What every tree of a daemon shares. */
 export interface TreeServices {
   readonly store: TreeStore;
+  readonly journal: Journal;
   readonly clock: Clock;
   readonly processes: Processes;
   readonly sessions: SessionFinder;
@@ -78,11 +81,25 @@ export class Tree {
     if (node.kind === 'file') {
       node.removedBy = removedBy;
       node.removedFrom = pathOf(node);
+      this.note(node);
     }
     node.parent?.remove(node);
     if (node.lookups > 0) return;
     this.nodes.delete(node.id);
-    this.forgotten.push({ id: node.id, local: false });
+    this.forget(node);
+  }
+
+  /** No kernel knows a removed node any more: its row goes with the next background work. */
+  forget(node: TreeNode): void {
+    const { journal } = this.services;
+    this.forgotten.push({ id: node.id, local: node.isLocal });
+    journal.note(nodeKey(node), undefined);
+    journal.note(`g/${node.id}`, () => 1);
+  }
+
+  /** Notes for a process that takes over what a node is beside its row. */
+  note(node: TreeNode): void {
+    this.services.journal.note(nodeKey(node), () => (node.kind === 'file' ? fileNote(node) : directoryNote(node)));
   }
 
   /** The folder at a path, brought back when it was removed meanwhile; for use in a transaction. */
@@ -159,13 +176,15 @@ export class Tree {
 
   /** Stores the times of folders whose names changed, and drops rows that nobody needs; for use in a transaction. */
   tidy(): void {
-    const { store } = this.services;
+    const { store, journal } = this.services;
     for (const { id, local } of this.forgotten.splice(0)) {
       if (store.deleteOrphan(id) && local) store.deleteLocal(id);
+      journal.note(`g/${id}`, undefined);
     }
     for (const directory of this.#changedDirectories()) {
       this.services.store.updateNode(directory.row());
       directory.timesChanged = false;
+      journal.note(nodeKey(directory), undefined);
     }
   }
 
@@ -236,7 +255,10 @@ export class Tree {
     node.ctime = row.ctime;
     node.mount = row.mount;
     if (node.kind === 'file') {
-      if (node.content !== row.content) node.savedBy = undefined;
+      if (node.content !== row.content && node.savedBy !== undefined) {
+        node.savedBy = undefined;
+        this.note(node);
+      }
       node.content = row.content;
       node.size = row.size;
       // Whoever served it may have told its time to somebody.

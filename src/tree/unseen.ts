@@ -47,8 +47,15 @@ export function isHidden(view: View, node: FileNode, caller: Caller): boolean {
 /** Remembers what was put aside under another name. */
 export function putAside(view: View, path: string, unseen: Unseen): void {
   const { setAside } = view.tree;
-  for (const [other, old] of setAside) if (!holds(view, old)) setAside.delete(other);
+  const { journal } = view.tree.services;
+  const key = (of: string) => `a/${view.tree.id}/${of}`;
+  for (const [other, old] of setAside) {
+    if (holds(view, old)) continue;
+    setAside.delete(other);
+    journal.note(key(other), undefined);
+  }
   setAside.set(path, unseen);
+  journal.note(key(path), () => unseen);
 }
 
 /** What a save of a path by a process of a session has to be merged with, though it is not what the session replaces. */

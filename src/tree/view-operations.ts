@@ -1,64 +1,26 @@
 import { constants } from 'node:os';
 import { nameFault } from '../ports/limits.js';
-import { Outdated } from '../ports/store.js';
 import { entryFor } from './attributes.js';
 import { type AttributeChange, changeAttributes } from './changing-attributes.js';
 import type { Fh } from './handles.js';
 import { writeLocal } from './local-files.js';
-import { Unmerged } from './merging.js';
 import { makeDirectory, makeNode, removeDirectory, unlink } from './naming.js';
 import type { TreeNode } from './node.js';
 import { O_APPEND } from './open-flags.js';
-import { create, flush, open, release } from './opening.js';
+import { create, flush, open, release, reopened } from './opening.js';
 import { read } from './reading.js';
 import { rename } from './renaming.js';
-import type { Told } from './saving.js';
+import * as repeating from './repeating.js';
+import { answered, done, merged, repeated, settled } from './requests.js';
 import { isHidden } from './unseen.js';
 import type { Caller, View } from './view.js';
-import { changeDraft, contentOf, writeThrough } from './writing.js';
+import { changeDraft, contentOf, noteWriter, writeThrough } from './writing.js';
 
 const { errno } = constants;
 const X_OK = 1;
 const BLOCK = 4096;
 const NAME_MAX = 255;
 const FALLOC_FL_KEEP_SIZE = 1;
-
-/** Answers 0 at once, or when the other kernels were told. */
-function done(result: Told | number): number | Promise<number> {
-  if (!(result instanceof Promise)) return result ?? 0;
-  return result.then((value) => (typeof value === 'number' ? value : 0));
-}
-
-/** How often an operation looks again when others keep changing the tree before it can commit. */
-const ATTEMPTS = 20;
-
-/** Runs an operation, and runs it again when others had changed what it looked at (`Outdated`). */
-function settled<T>(work: () => T): T {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return work();
-    } catch (error) {
-      if (!(error instanceof Outdated) || attempt === ATTEMPTS) throw error;
-    }
-  }
-}
-
-/** How often a merge is tried beside other requests when its sides keep changing; then everybody waits for it. */
-const PATIENCE = 3;
-
-/** The same for an operation that may need a merge: that is done elsewhere when it takes long, and other requests go on. */
-function merged<T>(view: View, work: () => T, attempt = 1): T | Promise<Awaited<T>> {
-  const { merger } = view.tree.services;
-  try {
-    merger.inPlace = attempt > PATIENCE;
-    return settled(work);
-  } catch (error) {
-    if (!(error instanceof Unmerged)) throw error;
-    return error.ready.then(() => merged(view, work, attempt + 1)) as Promise<Awaited<T>>;
-  } finally {
-    merger.inPlace = false;
-  }
-}
 
 /** The operations of one mount, as the kernel calls them; each answers, or returns a positive errno. */
 export class ViewOperations {
@@ -92,7 +54,11 @@ export class ViewOperations {
 
   setattr(caller: Caller, id: number, change: AttributeChange) {
     const node = this.#view.node(id);
-    return node ? merged(this.#view, () => changeAttributes(this.#view, caller, node, change)) : errno.ESTALE;
+    if (!node) return errno.ESTALE;
+    const view = this.#view;
+    const before = repeated(view, caller);
+    if (before) return merged(view, caller, () => repeating.repeatAttributes(view, caller, node, change, before));
+    return merged(view, caller, () => changeAttributes(view, caller, node, change));
   }
 
   access(_caller: Caller, id: number, mask: number): 0 | number {
@@ -102,19 +68,31 @@ export class ViewOperations {
   }
 
   mknod(caller: Caller, parent: number, name: string | null, mode: number) {
-    return settled(() => makeNode(this.#view, caller, parent, name, mode));
+    const view = this.#view;
+    const before = repeated(view, caller);
+    const again = before && settled(view, caller, () => repeating.repeatMknod(view, caller, parent, before));
+    return again ?? settled(view, caller, () => makeNode(view, caller, parent, name, mode));
   }
 
   mkdir(caller: Caller, parent: number, name: string | null) {
-    return settled(() => makeDirectory(this.#view, caller, parent, name));
+    const view = this.#view;
+    const before = repeated(view, caller);
+    const again = before && repeating.repeatMaking(view, caller, parent, before);
+    return again ?? settled(view, caller, () => makeDirectory(view, caller, parent, name));
   }
 
   unlink(caller: Caller, parent: number, name: string | null) {
-    return done(settled(() => unlink(this.#view, caller, parent, name)));
+    const view = this.#view;
+    const before = repeated(view, caller);
+    if (before) return repeating.repeatUnlink(view, caller, parent, name, before);
+    return done(settled(view, caller, () => unlink(view, caller, parent, name)));
   }
 
-  rmdir(_caller: Caller, parent: number, name: string | null) {
-    return done(settled(() => removeDirectory(this.#view, parent, name)));
+  rmdir(caller: Caller, parent: number, name: string | null) {
+    const view = this.#view;
+    const before = repeated(view, caller);
+    if (before) return repeating.repeatRmdir(view, parent, before);
+    return done(settled(view, caller, () => removeDirectory(view, parent, name)));
   }
 
   rename(
@@ -125,16 +103,25 @@ export class ViewOperations {
     newName: string | null,
     flags: number,
   ) {
-    return done(merged(this.#view, () => rename(this.#view, caller, parent, name, newParent, newName, flags)));
+    const view = this.#view;
+    const before = repeated(view, caller);
+    if (before) return repeating.repeatRename(view, caller, { parent, name, newParent, newName, flags }, before);
+    return done(merged(view, caller, () => rename(view, caller, parent, name, newParent, newName, flags)));
   }
 
   open(caller: Caller, id: number, flags: number) {
-    const node = this.#view.file(id);
-    return typeof node === 'number' ? node : settled(() => open(this.#view, caller, node, flags));
+    const view = this.#view;
+    const node = view.file(id);
+    if (typeof node === 'number') return node;
+    const isRepeated = repeated(view, caller) !== undefined;
+    return reopened(view, caller) ?? settled(view, caller, () => open(view, caller, node, flags, isRepeated));
   }
 
   create(caller: Caller, parent: number, name: string | null, flags: number) {
-    return settled(() => create(this.#view, caller, parent, name, flags));
+    const view = this.#view;
+    const before = repeated(view, caller);
+    const again = repeating.repeatOpening(view, caller) ?? repeating.repeatCreate(view, caller, parent, flags, before);
+    return again ?? settled(view, caller, () => create(view, caller, parent, name, flags, before !== undefined));
   }
 
   read(caller: Caller, id: number, fh: Fh, offset: number, size: number) {
@@ -150,10 +137,17 @@ export class ViewOperations {
     let code: number;
     if (handle?.kind === 'write') {
       const { pid } = view.caller(caller);
-      code = settled(() => writeThrough(view, handle, pid, offset, data, (flags & O_APPEND) !== 0));
+      const append = (flags & O_APPEND) !== 0;
+      if (append && repeated(view, caller)) return repeating.repeatWrite(view, caller, fh, data.length);
+      // What is written to a place can be written there twice.
+      const once = append ? caller : undefined;
+      code = settled(view, once, () => writeThrough(view, handle, pid, offset, data, append));
     } else if (node.isLocal) {
-      code = settled(() => writeLocal(view, node, offset, data));
-      if (handle?.kind === 'local') handle.wrote = true;
+      code = settled(view, undefined, () => writeLocal(view, node, offset, data));
+      if (handle?.kind === 'local' && !handle.wrote) {
+        handle.wrote = true;
+        view.handles.changed(handle);
+      }
     } else code = errno.EBADF;
     return code === 0 ? { written: data.length } : code;
   }
@@ -170,21 +164,26 @@ export class ViewOperations {
     const size = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
     if (offset + length <= size) return 0;
     const { pid } = view.caller(caller);
-    const code = settled(() => changeDraft(view, draft, handle.snapshot, { length: offset + length }, pid));
-    if (code !== 0) return code;
-    handle.writers.add(pid);
-    handle.opener = undefined;
-    return 0;
+    const change = { length: offset + length };
+    const code = settled(view, undefined, () => changeDraft(view, draft, handle.snapshot, change, pid));
+    if (code === 0) noteWriter(view, handle, pid);
+    return code;
   }
 
   flush(caller: Caller, _id: number, fh: Fh) {
-    return done(merged(this.#view, () => flush(this.#view, caller, this.#view.handles.get(fh))));
+    const view = this.#view;
+    const before = repeated(view, caller);
+    if (before) return repeating.repeatFlush(view, caller, fh, before);
+    return done(merged(view, caller, () => flush(view, caller, view.handles.get(fh))));
   }
 
-  release(_caller: Caller, _id: number, fh: Fh) {
-    const { handles } = this.#view;
+  release(caller: Caller, _id: number, fh: Fh) {
+    const view = this.#view;
+    const { handles } = view;
+    const before = repeated(view, caller);
+    if (before) return repeating.repeatRelease(view, fh, before);
     // Stays in the table until it is done: a mount that ends meanwhile looks after what is open.
-    const result = merged(this.#view, () => release(this.#view, handles.get(fh)));
+    const result = merged(view, caller, () => release(view, handles.get(fh)));
     if (!(result instanceof Promise)) handles.delete(fh);
     return done(result instanceof Promise ? result.finally(() => handles.delete(fh)) : result);
   }
@@ -208,6 +207,10 @@ export class ViewOperations {
       if (plus) view.count(node);
     }
     return 0;
+  }
+
+  answered(caller: Caller): void {
+    answered(this.#view, caller);
   }
 
   #entry(node: TreeNode, caller: Caller) {

@@ -6,6 +6,7 @@ import { attributesOf, type EntryAnswer, entryFor, NO_ENTRY } from './attributes
 import { HandleTable } from './handles.js';
 import type { KernelCache } from './kernel-cache.js';
 import { DirectoryNode, depthOf, FileNode, pathOf, type TreeNode } from './node.js';
+import { handleNote } from './notes.js';
 import { Settling } from './settling.js';
 import type { Tree } from './tree.js';
 
@@ -16,6 +17,10 @@ export interface Caller {
   readonly pid: number;
   readonly uid: number;
   readonly gid: number;
+  /** The kernel's number of the request; undefined where no request is ever sent again. */
+  readonly unique?: number;
+  /** The request was sent before, to a process that died. */
+  readonly resent?: boolean;
 }
 
 /** What a harness makes of names. Paths are relative to the tree. */
@@ -33,14 +38,20 @@ export class View {
   /** Where it is mounted. */
   readonly path: string;
   readonly kernel: KernelCache;
-  readonly handles = new HandleTable();
+  readonly handles: HandleTable;
   readonly settling = new Settling();
+  /** Requests that were done and wait for their answer. */
+  readonly doneBefore = new Set<number>();
+  /** After a takeover: resolves when the kernel has forgotten what the earlier process may not have told it. */
+  outdated: Promise<unknown> | undefined;
   readonly #names: NameRules;
   /** Local files and folders by id, and those of them that lie in memory's folders by the folder's id. */
   readonly #locals = new Map<number, TreeNode>();
   readonly #localChildren = new Map<number, DirectoryNode>();
   /** This kernel's share of each node's lookups, which are given back when it is gone. */
   readonly #lookups = new Map<TreeNode, number>();
+  /** Nodes that the kernel may have looked up while an earlier process counted. */
+  readonly #inherited = new Set<TreeNode>();
 
   constructor(tree: Tree, mount: number, path: string, kernel: KernelCache, names: NameRules) {
     this.tree = tree;
@@ -48,6 +59,10 @@ export class View {
     this.path = path;
     this.kernel = kernel;
     this.#names = names;
+    const { journal } = tree.services;
+    this.handles = new HandleTable((serial, handle, canWait) =>
+      journal.note(`h/${mount}/${serial}`, handle && (() => handleNote(handle, journal)), canWait),
+    );
     for (const row of tree.services.store.loadNodes(tree.id, mount)) if (row.mount === mount) this.#load(row);
     tree.views.add(this);
   }
@@ -134,7 +149,26 @@ export class View {
     node.parent = null;
     if (node.lookups > 0) return;
     this.#locals.delete(node.id);
-    this.tree.forgotten.push({ id: node.id, local: true });
+    this.tree.forget(node);
+  }
+
+  /** Takes in a local file that lies in no folder, for the kernel that still holds it. */
+  hold(node: TreeNode): void {
+    this.#locals.set(node.id, node);
+  }
+
+  /** The local files and folders of this mount. */
+  get locals(): Iterable<TreeNode> {
+    return this.#locals.values();
+  }
+
+  /** Counts, for each of some nodes, what the kernel looked up when an earlier process served it. */
+  inherit(nodes: Iterable<TreeNode>): void {
+    for (const node of nodes) {
+      if (this.#inherited.has(node)) continue;
+      this.#inherited.add(node);
+      node.lookups++;
+    }
   }
 
   #companion(parent: DirectoryNode): DirectoryNode {
@@ -208,16 +242,19 @@ export class View {
     if (given === own) this.#lookups.delete(node);
     else this.#lookups.set(node, own - given);
     node.lookups -= given;
+    // A kernel forgets all that it has looked up at once: more than was counted here, or just that, is everything.
+    if (count >= own && this.#inherited.delete(node)) node.lookups--;
     if (node.lookups > 0 || node.parent || node === this.tree.root) return;
     this.tree.nodes.delete(node.id);
     this.#locals.delete(node.id);
     this.tree.departed.delete(node.id);
-    this.tree.forgotten.push({ id: node.id, local: node.isLocal });
+    this.tree.forget(node);
   }
 
   /** Leaves the tree: the mount is gone, and its kernel with all that it had looked up. */
   close(): void {
     this.tree.views.delete(this);
+    for (const node of [...this.#inherited]) this.#giveBack(node, Number.POSITIVE_INFINITY);
     for (const [node, count] of [...this.#lookups]) this.#giveBack(node, count);
   }
 }

@@ -4,6 +4,7 @@ import type { Draft } from './draft.js';
 import { Draft as DraftClass } from './draft.js';
 import type { WriteHandle } from './handles.js';
 import { type FileNode, pathOf, savedAs } from './node.js';
+import { noteDraft } from './notes.js';
 import { claimFor, endDraft } from './saving.js';
 import type { View } from './view.js';
 
@@ -12,12 +13,15 @@ const { errno } = constants;
 /** Rows of writes after which a draft's rows are replaced by its bytes as they are. */
 const FOLD_AFTER = 4096;
 
-/** The draft of a session on a file, made when there is none. */
-export function draftOf(view: View, node: FileNode, session: Session): Draft {
+/**
+ * The draft of a session on a file, made when there is none.
+ * @param id of a draft that an earlier process began
+ */
+export function draftOf(view: View, node: FileNode, session: Session, id?: number): Draft {
   node.drafts ??= new Map();
   let draft = node.drafts.get(session.key);
   if (!draft) {
-    draft = new DraftClass(view.tree.services.store.newId(), session, node);
+    draft = new DraftClass(id ?? view.tree.services.store.newId(), session, node);
     node.drafts.set(session.key, draft);
   }
   return draft;
@@ -59,7 +63,7 @@ export function changeDraft(view: View, draft: Draft, snapshot: number | null, c
   if (fresh) draft.begin(snapshot, contentOf(view, snapshot), now);
   const { stored, writes } = draft;
   try {
-    store.write(() => storeChange(view, draft, change));
+    store.write(() => storeChange(view, draft, change, draft.timeAt(now)));
   } catch (error) {
     draft.stored = stored;
     draft.writes = writes;
@@ -69,15 +73,24 @@ export function changeDraft(view: View, draft: Draft, snapshot: number | null, c
   }
   if ('data' in change) draft.write(change.position, change.data, now);
   else draft.truncate(change.length, now);
-  draft.known = view.tree.services.knowledge.of(draft.session.key, view.tree.id, savedAs(draft.node));
-  draft.writer = pid;
+  noteChange(view, draft, pid, fresh || draft.writes !== writes + 1);
   if (fresh) view.tree.refresh(draft.node, view);
   return 0;
 }
 
-function storeChange(view: View, draft: Draft, change: Change): void {
+/** Notes who changed a draft, and what its session knew then. */
+export function noteChange(view: View, draft: Draft, pid: number, isNews: boolean): void {
+  const known = view.tree.services.knowledge.of(draft.session.key, view.tree.id, savedAs(draft.node));
+  const isSame = draft.known === known && draft.writer === pid;
+  draft.known = known;
+  draft.writer = pid;
+  if (isNews || !isSame) noteDraft(view, draft);
+}
+
+function storeChange(view: View, draft: Draft, change: Change, at: number): void {
   const { store } = view.tree.services;
   if (draft.writes >= FOLD_AFTER) {
+    draft.fold();
     store.deleteDraft(draft.id, draft.writes);
     draft.stored = false;
     draft.writes = 0;
@@ -92,10 +105,11 @@ function storeChange(view: View, draft: Draft, change: Change): void {
   } else if ('data' in change && isWhole(draft, change)) {
     store.restartDraft(draft.id, store.putContent(change.data));
     draft.writes = 0;
+    draft.folded = undefined;
     return;
   }
-  if ('data' in change) store.appendDraft(draft.id, draft.writes++, change.position, change.data);
-  else store.appendDraft(draft.id, draft.writes++, change.length, null);
+  if ('data' in change) store.appendDraft(draft.id, draft.writes++, change.position, change.data, at);
+  else store.appendDraft(draft.id, draft.writes++, change.length, null, at);
 }
 
 /** A change that leaves nothing of what was there before. */
@@ -124,8 +138,14 @@ export function writeThrough(
   const { draft } = handle;
   const end = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
   const code = changeDraft(view, draft, handle.snapshot, { position: append ? end : offset, data }, pid);
-  if (code !== 0) return code;
+  if (code === 0) noteWriter(view, handle, pid);
+  return code;
+}
+
+/** Notes that a process wrote through a handle: its close will save. */
+export function noteWriter(view: View, handle: WriteHandle, pid: number): void {
+  if (handle.opener === undefined && handle.writers.has(pid)) return;
   handle.writers.add(pid);
   handle.opener = undefined;
-  return code;
+  view.handles.changed(handle);
 }

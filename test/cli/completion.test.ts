@@ -190,9 +190,20 @@ describe('candidates', () => {
 
   test('of commands leave out what is hidden', async () => {
     const names = await complete('');
-    for (const name of ['mount', 'unmount', 'status', 'memory', 'adopt', 'project', 'doctor', 'completion', 'help'])
+    for (const name of [
+      'mount',
+      'unmount',
+      'status',
+      'memory',
+      'adopt',
+      'project',
+      'doctor',
+      'daemon',
+      'completion',
+      'help',
+    ])
       expect(names).toContain(name);
-    expect(names).not.toContain('daemon');
+    expect(await complete('daemon', '')).not.toContain('run');
     expect(names).not.toContain('__complete');
   });
 

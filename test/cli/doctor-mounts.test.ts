@@ -20,8 +20,8 @@ afterEach(async () => {
 describe('a daemon', () => {
   test('that was killed leaves a mount that is dead', async () => {
     await person.done('mount');
-    for (const pid of person.daemons()) process.kill(pid, 'SIGKILL');
-    await until(() => person.daemons().length === 0);
+    for (const pid of person.processes()) process.kill(pid, 'SIGKILL');
+    await until(() => person.processes().length === 0);
     expectFault(
       await examined(person),
       /^problem mounts: \S+\/memory has lost the daemon that served it: run "mend unmount \S+\/memory", or "mend mount" in its checkout$/,
@@ -32,7 +32,7 @@ describe('a daemon', () => {
 
   test('that does not answer is named, and keeps the doctor from nothing', async () => {
     await person.done('mount');
-    const daemons = person.daemons();
+    const daemons = person.processes();
     for (const pid of daemons) process.kill(pid, 'SIGSTOP');
     try {
       expectFault(await examined(person), /^problem daemon: the daemon does not answer: look at daemon\.log/);

@@ -168,7 +168,7 @@ describe('the place of the store', () => {
       await examined(person, { cwd: '/', env: inside }),
       /^problem store-disk: the store would lie on FUSE, where its log is not safe \(\S+\): set MEND_STORE_DIR to a folder on a disk/,
     );
-    for (const pid of person.daemons()) process.kill(pid, 'SIGKILL');
+    for (const pid of person.processes()) process.kill(pid, 'SIGKILL');
     expectAmong(
       await examined(person, { cwd: '/', env: inside }),
       /^problem store-files: \S+ lies in a mount that does not answer: take that mount off, or set MEND_STORE_DIR/,

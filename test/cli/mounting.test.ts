@@ -7,6 +7,7 @@ import { expectRefusal, memoryFolder, Person, until } from './person.js';
 
 interface Status {
   pid: number | null;
+  supervisor_pid: number | null;
   mounts: { path: string; project: string }[];
 }
 
@@ -36,7 +37,7 @@ describe('mount --foreground', () => {
       await until(() => said.includes('mounted'));
       expect(said).toBe(`mounted ${person.memory}\n`);
       const status = await person.json<Status>('status');
-      expect(status).toMatchObject({ pid: running.pid, mounts: [{ path: person.memory }] });
+      expect(status).toMatchObject({ supervisor_pid: running.pid, mounts: [{ path: person.memory }] });
       expect(await person.done('mount')).toBe(`already mounted ${person.memory}\n`);
       expectRefusal(await person.mend(['mount', '--foreground']), 1, /a daemon serves this store already/);
       await person.shell(`printf kept > "$M/a.md"`);
@@ -175,7 +176,7 @@ test('two mounts at once start one daemon, ten times over', async () => {
       `mounted ${person.memory}\n`,
     ]);
     expect(person.mounts()).toEqual([person.memory]);
-    expect(person.daemons()).toEqual([(await person.json<Status>('status')).pid]);
+    expect(person.daemons()).toEqual([(await person.json<Status>('status')).supervisor_pid]);
     await person.done('unmount');
   }
 });
@@ -192,10 +193,10 @@ describe('after the daemon was killed', () => {
   beforeEach(async () => {
     await person.done('mount');
     await person.shell(`printf safe > "$M/a.md"`);
-    const { pid } = await person.json<Status>('status');
-    if (pid === null) throw new Error('Nothing serves.');
-    process.kill(pid, 'SIGKILL');
-    await until(() => !isRunning(pid));
+    const { pid, supervisor_pid: supervisor } = await person.json<Status>('status');
+    if (pid === null || supervisor === null) throw new Error('Nothing serves.');
+    for (const victim of [supervisor, pid]) process.kill(victim, 'SIGKILL');
+    await until(() => !isRunning(pid) && !isRunning(supervisor));
     expect(person.mounts()).toEqual([person.memory]);
   });
 

@@ -67,12 +67,21 @@ export class Person {
     return leftoverMounts(this.user.home);
   }
 
-  /** Processes that serve the store. */
+  /** Supervisors of the store. */
   daemons(): number[] {
+    return this.processes().filter((pid) => commandLine(pid).includes('/supervise.js'));
+  }
+
+  /** Everything that serves the store, supervisors first. */
+  processes(): number[] {
     const store = `MEND_STORE_DIR=${this.store}`;
     return listProcesses()
       .filter((entry) => entry.uid === this.user.uid && !entry.zombie && entry.environment().includes(store))
-      .map((entry) => entry.pid);
+      .map((entry) => entry.pid)
+      .filter((pid) => /\/(supervise|serve)\.js/.test(commandLine(pid)))
+      .sort(
+        (a, b) => Number(commandLine(b).includes('/supervise.js')) - Number(commandLine(a).includes('/supervise.js')),
+      );
   }
 
   /** Takes every mount off and waits for the daemon to end, after which nothing changes in the home by itself. */
@@ -88,6 +97,15 @@ export class Person {
 
   remove(): Promise<void> {
     return this.user.remove();
+  }
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    // It ended since it was listed.
+    return '';
   }
 }
 

@@ -47,7 +47,7 @@ export const headerFields = {
   uniqueLow: 0x11223344,
   uniqueHigh: 0x55667788,
   node: 7 * 2 ** 32 + 9,
-  caller: { uid: 1000, gid: 1001, pid: 12345 },
+  caller: { uid: 1000, gid: 1001, pid: 12345, unique: 0x55667788 * 2 ** 32 + 0x11223344, resent: false },
 };
 
 /** A small seeded generator (mulberry32): whole numbers from 0 to below `bound`. */

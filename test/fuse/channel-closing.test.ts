@@ -19,7 +19,7 @@ test('closing answers the requests that still wait, each once, and their own ans
   operations.disk = new Promise((resolve) => {
     disk = resolve;
   });
-  const events = { called: () => {}, ready: () => {}, ended: () => {} };
+  const events = { called: () => {}, answering: () => {}, ready: () => {}, ended: () => {} };
   const channel = new Channel(native, ours, { uid: 0, gid: 0 }, operations, events);
   // The socket is not watched on this side: a look at it must not wait.
   const probe = native.watch(kernel, () => {});

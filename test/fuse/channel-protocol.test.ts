@@ -26,6 +26,7 @@ beforeEach(() => {
   channel = new Channel(native, ours, { uid: 0, gid: 0 }, new MemoryOperations({ a: 'text' }), {
     ready: (connection) => ready.push(connection),
     called: () => {},
+    answering: () => {},
     ended: () => {
       ended++;
     },

@@ -96,7 +96,7 @@ test.each(['one name', 'every name'])('a notification drops %s', (which) =>
   withDeadline(SECONDS, [mount.point], async () => {
     operations.validity = 3600;
     expect(await mount.shell('stat -c %s "$M/MEMORY.md"')).toBe('6');
-    operations.rename({ pid: 0, uid: 0, gid: 0 }, 1, 'MEMORY.md', 1, 'moved', 0);
+    operations.rename({ pid: 0, uid: 0, gid: 0, unique: 0, resent: false }, 1, 'MEMORY.md', 1, 'moved', 0);
     expect(await mount.shell('stat -c %s "$M/MEMORY.md"'), 'the kernel caches').toBe('6');
     const message =
       which === 'one name' || !mount.connection.epoch ? invalidateEntry(1, 'MEMORY.md') : incrementEpoch();

@@ -33,7 +33,13 @@ interface Listed {
 /** One READDIR, its entries walked as the kernel walks them. */
 function list(offset: number, size: number, plus: boolean): Listed[] {
   dispatch(dispatcher, {
-    ...{ opcode: 0, uniqueLow: 9, uniqueHigh: 0, node: 1, caller: { pid: 1, uid: 0, gid: 0 } },
+    ...{
+      opcode: 0,
+      uniqueLow: 9,
+      uniqueHigh: 0,
+      node: 1,
+      caller: { pid: 1, uid: 0, gid: 0, unique: 9, resent: false },
+    },
     body: { op: plus ? 'readdirplus' : 'readdir', offset, size },
   });
   const [reply = Buffer.alloc(0)] = replies.splice(0);
@@ -95,7 +101,13 @@ test('an answer goes on after any offset', () => {
 test('an answer after a failed one starts anew', () => {
   operations.failure = new Error('no');
   dispatch(dispatcher, {
-    ...{ opcode: 0, uniqueLow: 9, uniqueHigh: 0, node: 1, caller: { pid: 1, uid: 0, gid: 0 } },
+    ...{
+      opcode: 0,
+      uniqueLow: 9,
+      uniqueHigh: 0,
+      node: 1,
+      caller: { pid: 1, uid: 0, gid: 0, unique: 9, resent: false },
+    },
     body: { op: 'readdir', offset: 0, size: 4096 },
   });
   expect(replies.splice(0)[0]?.length).toBe(16);

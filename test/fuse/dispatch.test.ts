@@ -115,7 +115,7 @@ describe('payloads', () => {
 
   it('hands over who asks', () => {
     ask('03', 2, zeros(16, 'body'));
-    expect(operations.lastCaller).toEqual({ pid: 12345, uid: 1000, gid: 1001 });
+    expect(operations.lastCaller).toMatchObject({ pid: 12345, uid: 1000, gid: 1001 });
   });
 });
 
@@ -227,7 +227,7 @@ test('every other request gets exactly one reply', async () => {
       uniqueLow: 1,
       uniqueHigh: 2,
       node: 1,
-      caller: { pid: 1, uid: 1, gid: 1 },
+      caller: { pid: 1, uid: 1, gid: 1, unique: 1, resent: false },
       body,
     };
     dispatch(dispatcher, request);

@@ -24,6 +24,8 @@ export class MemoryOperations implements Operations {
   readonly forgotten = new Map<number, number>();
   readonly flushed: number[] = [];
   readonly released: number[] = [];
+  /** Requests whose answers have gone, by the kernel's numbers. */
+  readonly answers: number[] = [];
   lastCaller: Caller | undefined;
   lastChange: AttrChange | undefined;
   /** Seconds that the kernel may keep names and attributes. */
@@ -176,6 +178,10 @@ export class MemoryOperations implements Operations {
     this.#begin(caller);
     this.released.push(node);
     return 0;
+  }
+
+  answered({ unique }: Caller): void {
+    this.answers.push(unique);
   }
 
   fsync(caller: Caller): Promise<0 | Errno> {

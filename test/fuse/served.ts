@@ -36,7 +36,12 @@ export async function serve(operations: Operations): Promise<Served> {
   const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   let channel: Channel | undefined;
   const connection = await new Promise<Connection>((ready) => {
-    channel = new Channel(native, fd, owner, operations, { ready, ended: isEnded, called: () => {} });
+    channel = new Channel(native, fd, owner, operations, {
+      ready,
+      ended: isEnded,
+      called: () => {},
+      answering: () => {},
+    });
   });
   if (!channel) throw new Error('no channel');
   const own = channel;

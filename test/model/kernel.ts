@@ -5,14 +5,18 @@ import { Knowledge } from '../../src/session/knowledge.js';
 import { reconcile } from '../../src/session/reconcile.js';
 import { SessionFinder } from '../../src/session/session-finder.js';
 import { Store } from '../../src/store/store.js';
+import type { TreeRow } from '../../src/store/tree-table.js';
 import type { Fh } from '../../src/tree/handles.js';
 import type { Merger } from '../../src/tree/merging.js';
 import { Quota } from '../../src/tree/quota.js';
+import { resume } from '../../src/tree/resuming.js';
 import { Tree, type TreeServices } from '../../src/tree/tree.js';
-import { View } from '../../src/tree/view.js';
+import { type Caller, View } from '../../src/tree/view.js';
 import { ViewOperations } from '../../src/tree/view-operations.js';
+import { Died, immortal, type Mortality } from './mortal.js';
 import type { Running, Seen, System, Version } from './play.js';
 import { OUTSIDER, ProcessTable } from './process-table.js';
+import { Random } from './random.js';
 import type { Mode } from './reference.js';
 import type { Process } from './schedule.js';
 
@@ -31,8 +35,15 @@ const HOUR = 3_600_000_000;
 const MOMENT = 700;
 
 interface Mount {
-  readonly view: View;
-  readonly operations: ViewOperations;
+  readonly id: number;
+  view: View;
+  operations: ViewOperations;
+}
+
+interface Asker {
+  readonly pid: number;
+  readonly uid: number;
+  readonly gid: number;
 }
 
 interface Descriptor {
@@ -49,46 +60,121 @@ interface Descriptor {
  */
 export class Kernel implements System {
   readonly #store: Store;
-  readonly #tree: Tree;
-  readonly #mounts: readonly Mount[];
+  readonly #row: TreeRow;
+  readonly #merger: Merger;
+  readonly #mortality: Mortality;
+  #tree: Tree;
+  #mounts: readonly Mount[] = [];
   readonly #table = new ProcessTable();
-  readonly #knowledge = new Knowledge();
+  #knowledge: Knowledge;
   readonly #descriptors = new Map<number, Descriptor>();
   #time = Date.UTC(2026, 0, 1) * 1000;
   #nextFd = 3;
   #schedules = 0;
+  #unique = 0;
 
-  /** @param folder of the store, made for it */
-  constructor(folder: string, mounts: 1 | 2 = 1, merger: Merger = { inPlace: false, reconcile }) {
+  /**
+   * @param folder of the store, made for it
+   * @param mortality when the process that serves dies; its successor is asked again what was not answered
+   */
+  constructor(
+    folder: string,
+    mounts: 1 | 2 = 1,
+    merger: Merger = { inPlace: false, reconcile },
+    mortality: Mortality = immortal,
+  ) {
+    this.#merger = merger;
+    this.#mortality = mortality;
     const machine = () => ({ machineId: 'a'.repeat(32), name: 'this-host' });
     const store = new Store(folder, { create: true, owner: 'test', machine });
     this.#store = store;
     // Nothing here outlives a loss of power.
     store.db.pragma('synchronous = OFF');
-    const row = store.write(() => {
+    this.#row = store.write(() => {
       const project = store.projects.create(['project'], store.now);
       return store.trees.create(project.id, 'claude', () => store.newId(), store.now);
     });
+    store.committed = () => {
+      if (this.#isAsked) mortality.mayDie();
+    };
+    [this.#tree, this.#knowledge] = this.#load();
+    this.#mounts = Array.from({ length: mounts }, () => this.#mount(store.newId()));
+  }
+
+  /** True while a request is under way. */
+  #isAsked = false;
+
+  #load(): [Tree, Knowledge] {
+    const store = this.#store;
+    const { journal } = this.#mortality;
     const processes = this.#table.asProcesses((pid, path) =>
       [...this.#descriptors.values()].some((open) => open.pid === pid && pathOf(open) === path),
     );
     const clock = () => ++this.#time;
+    const knowledge = new Knowledge(undefined, journal);
+    const sessions = new SessionFinder(processes, clock, 'boot', this.#table.harnessOf, journal);
+    knowledge.resume(this.#time);
+    sessions.resume();
     const services: TreeServices = {
-      ...{ store, clock, processes, knowledge: this.#knowledge, merger, host: 'this-host' },
-      sessions: new SessionFinder(processes, clock, 'boot', this.#table.harnessOf),
+      ...{ store, journal, clock, processes, knowledge, sessions, merger: this.#merger, host: 'this-host' },
       tellPeers: () => undefined,
       hasPeers: () => false,
     };
-    this.#tree = new Tree(row.id, services, new Quota(DEFAULT_LIMITS, () => store.trees.usage(row.project)));
-    const cache = { forget: () => Promise.resolve() };
-    this.#mounts = Array.from({ length: mounts }, (_, index) => {
-      const view = new View(this.#tree, store.newId(), `/mount-${index}`, cache, claude);
-      return { view, operations: new ViewOperations(view) };
-    });
+    const quota = new Quota(DEFAULT_LIMITS, () => store.trees.usage(this.#row.project));
+    return [new Tree(this.#row.id, services, quota), knowledge];
+  }
+
+  #mount(id: number): Mount {
+    const view = new View(this.#tree, id, `/mount-${id}`, { forget: () => Promise.resolve() }, claude);
+    return { id, view, operations: new ViewOperations(view) };
+  }
+
+  /** Another process takes over. */
+  #revive(): void {
+    this.#mortality.revive();
+    [this.#tree, this.#knowledge] = this.#load();
+    for (const mount of this.#mounts) {
+      Object.assign(mount, this.#mount(mount.id));
+      this.#store.requests.load(mount.id);
+    }
+    resume(
+      this.#tree,
+      this.#mounts.map(({ view }) => view),
+    );
+  }
+
+  /** Makes a request, and makes it again when whoever served it died before it answered. */
+  async #ask<T>(
+    mount: Mount,
+    asker: Asker,
+    work: (operations: ViewOperations, caller: Caller) => T,
+  ): Promise<Awaited<T>> {
+    this.#unique += 2;
+    const unique = this.#unique;
+    for (let resent = false; ; resent = true) {
+      const caller = { ...asker, unique, resent };
+      this.#isAsked = true;
+      try {
+        this.#mortality.mayDie();
+        const answer = await work(mount.operations, caller);
+        this.#mortality.mayDie();
+        this.#mortality.journal.flush();
+        this.#mortality.mayDie();
+        mount.operations.answered(caller);
+        return answer;
+      } catch (error) {
+        if (!(error instanceof Died)) throw error;
+        this.#isAsked = false;
+        this.#revive();
+      } finally {
+        this.#isAsked = false;
+      }
+    }
   }
 
   /** Gives names another meaning from now on: files that are not there yet. The number of times this was done. */
   begin(): number {
+    this.#mortality.begin(new Random(this.#schedules));
     this.#knowledge.takeUnsaved();
     return ++this.#schedules;
   }
@@ -114,27 +200,29 @@ export class Kernel implements System {
   }
 
   async open(who: Process, name: string, mode: Mode): Promise<number | string> {
-    const { caller, mount } = this.#calls(who);
+    const { caller: asker, mount } = this.#calls(who);
     const flags = FLAGS[mode];
-    const node = await this.#lookup(mount, caller, this.#real(name));
+    const node = await this.#lookup(mount, asker, this.#real(name));
     if (node !== 0 && mode === 'create') return 'EEXIST';
     if (node === 0) {
       if ((flags & O_CREAT) === 0) return 'ENOENT';
-      const made = await mount.operations.create(caller, ROOT, this.#real(name), flags);
+      const made = await this.#ask(mount, asker, (to, caller) => to.create(caller, ROOT, this.#real(name), flags));
       if (typeof made === 'number') return errorName(made);
-      return this.#descriptor(mount, made.entry.node, made.open, flags, caller.pid);
+      return this.#descriptor(mount, made.entry.node, made.open, flags, asker.pid);
     }
     // What the kernel has seen to itself is not asked for again.
-    const opened = await mount.operations.open(caller, node, flags & ~(O_CREAT | O_EXCL));
+    const opened = await this.#ask(mount, asker, (to, caller) => to.open(caller, node, flags & ~(O_CREAT | O_EXCL)));
     if (typeof opened === 'number') return errorName(opened);
-    return this.#descriptor(mount, node, opened, flags, caller.pid);
+    return this.#descriptor(mount, node, opened, flags, asker.pid);
   }
 
   async read(who: Process, fd: number): Promise<string> {
     const { mount, node, fh } = this.#open(fd);
     let text = '';
     for (;;) {
-      const slice = await mount.operations.read(this.#calls(who).caller, node, fh, text.length, 4096);
+      const slice = await this.#ask(mount, this.#calls(who).caller, (to, caller) =>
+        to.read(caller, node, fh, text.length, 4096),
+      );
       if (typeof slice === 'number') throw new Error(`read fails with ${errorName(slice)}`);
       if (slice.length === 0) return text;
       text += slice.data.toString('latin1', slice.start, slice.start + slice.length);
@@ -144,19 +232,26 @@ export class Kernel implements System {
   async write(who: Process, fd: number, offset: number | null, data: string): Promise<void> {
     const { mount, node, fh, flags } = this.#open(fd);
     const bytes = Buffer.from(data, 'latin1');
-    const answer = mount.operations.write(this.#calls(who).caller, node, fh, offset ?? 0, bytes, flags, false);
+    const answer = await this.#ask(mount, this.#calls(who).caller, (to, caller) =>
+      to.write(caller, node, fh, offset ?? 0, bytes, flags, false),
+    );
     if (typeof answer === 'number') throw new Error(`write fails with ${errorName(answer)}`);
   }
 
   async truncate(who: Process, fd: number, size: number): Promise<void> {
     const { mount, node, fh } = this.#open(fd);
-    const answer = await mount.operations.setattr(this.#calls(who).caller, node, { size, fh });
+    const answer = await this.#ask(mount, this.#calls(who).caller, (to, caller) =>
+      to.setattr(caller, node, { size, fh }),
+    );
     if (typeof answer === 'number') throw new Error(`truncate fails with ${errorName(answer)}`);
   }
 
   async closeCopy(who: Process, fd: number): Promise<boolean> {
     const { mount, node, fh } = this.#open(fd);
-    await done('close', mount.operations.flush(this.#calls(who).caller, node, fh));
+    await done(
+      'close',
+      this.#ask(mount, this.#calls(who).caller, (to, caller) => to.flush(caller, node, fh)),
+    );
     return true;
   }
 
@@ -166,24 +261,33 @@ export class Kernel implements System {
 
   async close(who: Process, fd: number): Promise<void> {
     const { mount, node, fh, flags } = this.#open(fd);
-    const { caller } = this.#calls(who);
+    const { caller: asker } = this.#calls(who);
     this.#descriptors.delete(fd);
-    if (flags !== O_RDONLY) await done('close', mount.operations.flush(caller, node, fh));
-    await done('release', mount.operations.release(caller, node, fh));
+    if (flags !== O_RDONLY)
+      await done(
+        'close',
+        this.#ask(mount, asker, (to, caller) => to.flush(caller, node, fh)),
+      );
+    await done(
+      'release',
+      this.#ask(mount, asker, (to, caller) => to.release(caller, node, fh)),
+    );
   }
 
   async rename(who: Process, from: string, to: string): Promise<string | undefined> {
-    const { caller, mount } = this.#calls(who);
-    if ((await this.#lookup(mount, caller, this.#real(from))) === 0) return 'ENOENT';
-    await this.#lookup(mount, caller, this.#real(to));
-    const code = await mount.operations.rename(caller, ROOT, this.#real(from), ROOT, this.#real(to), 0);
+    const { caller: asker, mount } = this.#calls(who);
+    if ((await this.#lookup(mount, asker, this.#real(from))) === 0) return 'ENOENT';
+    await this.#lookup(mount, asker, this.#real(to));
+    const code = await this.#ask(mount, asker, (operations, caller) =>
+      operations.rename(caller, ROOT, this.#real(from), ROOT, this.#real(to), 0),
+    );
     return code === 0 ? undefined : errorName(code);
   }
 
   async unlink(who: Process, name: string): Promise<string | undefined> {
-    const { caller, mount } = this.#calls(who);
-    if ((await this.#lookup(mount, caller, this.#real(name))) === 0) return 'ENOENT';
-    const code = await mount.operations.unlink(caller, ROOT, this.#real(name));
+    const { caller: asker, mount } = this.#calls(who);
+    if ((await this.#lookup(mount, asker, this.#real(name))) === 0) return 'ENOENT';
+    const code = await this.#ask(mount, asker, (to, caller) => to.unlink(caller, ROOT, this.#real(name)));
     return code === 0 ? undefined : errorName(code);
   }
 
@@ -229,12 +333,8 @@ export class Kernel implements System {
     return { caller: { pid: this.process(who).pid, uid: 1000, gid: 1000 }, mount };
   }
 
-  async #lookup(
-    { operations }: Mount,
-    caller: { pid: number; uid: number; gid: number },
-    name: string,
-  ): Promise<number> {
-    const entry = await operations.lookup(caller, ROOT, name);
+  async #lookup(mount: Mount, asker: Asker, name: string): Promise<number> {
+    const entry = await this.#ask(mount, asker, (to, caller) => to.lookup(caller, ROOT, name));
     if (typeof entry === 'number') throw new Error(`lookup fails with ${errorName(entry)}`);
     return entry.node;
   }

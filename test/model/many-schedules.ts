@@ -1,6 +1,7 @@
 import type { Merger } from '../../src/tree/merging.js';
 import { freshFolder } from '../store/fresh-store.js';
 import { Kernel } from './kernel.js';
+import { Mortal } from './mortal.js';
 import { Broken, historyFault, Player } from './play.js';
 import { Chooser, Random, shrink } from './random.js';
 import { printSchedule, type Step } from './schedule.js';
@@ -15,6 +16,8 @@ const FILES = ['a', 'b'];
 const [FEWEST, MOST] = [12, 25];
 /** Schedules on one store; a store that grows gets slower. */
 const STORE_SCHEDULES = 500;
+/** The same where each death loads the store again. */
+const MORTAL_SCHEDULES = 50;
 /** Failures after which no more are looked for. */
 const ENOUGH = 5;
 
@@ -22,10 +25,15 @@ const ENOUGH = 5;
 export class ManySchedules {
   readonly #mounts: 1 | 2;
   readonly #merger: (() => Merger) | undefined;
+  readonly #oneIn: number | undefined;
   #kernel: Kernel | undefined;
 
-  /** @param merger makes what merges, in place of the real one */
-  constructor(mounts: 1 | 2, merger?: () => Merger) {
+  /**
+   * @param merger makes what merges, in place of the real one
+   * @param oneIn how often what serves dies, among all the times that it may
+   */
+  constructor(mounts: 1 | 2, merger?: () => Merger, oneIn?: number) {
+    this.#oneIn = oneIn;
     this.#mounts = mounts;
     this.#merger = merger;
   }
@@ -65,9 +73,12 @@ export class ManySchedules {
   }
 
   #ready(): Kernel {
-    if (this.#kernel && this.#kernel.begin() < STORE_SCHEDULES) return this.#kernel;
+    const most = this.#oneIn === undefined ? STORE_SCHEDULES : MORTAL_SCHEDULES;
+    if (this.#kernel && this.#kernel.begin() < most) return this.#kernel;
     this.dispose();
-    this.#kernel = new Kernel(freshFolder(), this.#mounts, this.#merger?.());
+    const folder = freshFolder();
+    const mortality = this.#oneIn === undefined ? undefined : new Mortal(folder, this.#oneIn);
+    this.#kernel = new Kernel(folder, this.#mounts, this.#merger?.(), mortality);
     return this.#kernel;
   }
 

@@ -11,7 +11,7 @@ async function writeUntilKilled(
   stage: Stage,
   how: 'append' | 'save',
   place: string,
-  daemon: number,
+  daemon: { readonly pid: number; readonly supervisor: number },
   after: number,
 ): Promise<number> {
   const program = shared('appender.mjs', join(import.meta.dirname, 'appender.mjs'));
@@ -24,14 +24,20 @@ async function writeUntilKilled(
   for await (const line of createInterface({ input: writer.stdout })) {
     last = Number(line);
     if (last < after || killed) continue;
-    process.kill(daemon, 'SIGKILL');
+    for (const victim of [daemon.supervisor, daemon.pid]) process.kill(victim, 'SIGKILL');
     killed = true;
   }
   const [code] = await ended;
   // The mount is dead: the next write failed.
   expect(code).toBe(1);
-  await gone(daemon);
+  await Promise.all([gone(daemon.pid), gone(daemon.supervisor)]);
   return last;
+}
+
+async function running(stage: Stage): Promise<{ pid: number; supervisor: number }> {
+  const { pid, supervisor_pid: supervisor } = await stage.status();
+  if (pid === null || supervisor === null) throw new Error('no daemon runs');
+  return { pid, supervisor };
 }
 
 const numbered = (count: number): string => Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
@@ -45,11 +51,10 @@ test(
       const file = `note-${round}.md`;
       const begun = round % 2 === 0 ? '' : 'begun\n';
       if (begun) await stage.sh('printf "begun\\n" >"$1"', `${folder}/${file}`);
-      const { pid } = await stage.status();
-      expect(pid).not.toBeNull();
+      const daemon = await running(stage);
       // The tenth is long enough for its writes to be folded in the store.
       const after = round === 9 ? 5000 : 1 + round * round;
-      const returned = await writeUntilKilled(stage, 'append', `${folder}/${file}`, pid ?? 0, after);
+      const returned = await writeUntilKilled(stage, 'append', `${folder}/${file}`, daemon, after);
       folder = await stage.mount();
 
       const [text, ...more] = await stage.contents(file, 'interrupted');
@@ -74,8 +79,7 @@ test(
   staged(60, async (stage) => {
     for (let round = 1; round <= 5; round++) {
       const folder = await stage.mount();
-      const { pid } = await stage.status();
-      const returned = await writeUntilKilled(stage, 'save', folder, pid ?? 0, 100 * round);
+      const returned = await writeUntilKilled(stage, 'save', folder, await running(stage), 100 * round);
       await stage.mount();
       const texts = (await stage.sh('cd "$1"; for f in save-*.md; do echo "$f $(cat "$f")"; done', folder))
         .trim()

@@ -20,6 +20,8 @@ export interface Version {
 /** The parts of `mend status --json` that the tests look at. */
 export interface Status {
   readonly pid: number | null;
+  readonly supervisor_pid: number | null;
+  readonly kernel: { readonly resend: boolean };
   readonly mounts: readonly {
     readonly path: string;
     readonly files: number;
@@ -33,6 +35,8 @@ interface MendOptions {
   readonly home?: string;
   /** Working folder; the repository by default. */
   readonly cwd?: string;
+  /** More variables of the environment. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Expected exit status, 0 by default. */
   readonly status?: number;
 }
@@ -61,7 +65,7 @@ export class Stage {
 
   /** Runs mend and checks how it ended. */
   async mend(args: readonly string[], options: MendOptions = {}): Promise<RunResult> {
-    const env = { HOME: options.home ?? this.user.home, MEND_STORE_DIR: this.store };
+    const env = { ...options.env, HOME: options.home ?? this.user.home, MEND_STORE_DIR: this.store };
     const cwd = options.cwd ?? this.repository;
     const result = await this.user.run([process.execPath, programPath(), ...args], { cwd, env });
     expect(result.code, `mend ${args.join(' ')}: ${result.stderr}`).toBe(options.status ?? 0);
@@ -128,12 +132,15 @@ export class Stage {
     return agent;
   }
 
-  /** Signals the daemon, and waits until its process is gone. */
+  /** Ends the daemon in order by a signal to the process that serves, or kills all of it; waits until it is gone. */
   async endDaemon(signal: NodeJS.Signals): Promise<void> {
-    const { pid } = await this.status();
-    if (pid === null) throw new Error('no daemon runs');
-    process.kill(pid, signal);
-    await gone(pid);
+    const { pid, supervisor_pid: supervisor } = await this.status();
+    if (pid === null || supervisor === null) throw new Error('no daemon runs');
+    if (signal === 'SIGKILL') await killDaemon({ pid, supervisor });
+    else {
+      process.kill(pid, signal);
+      await Promise.all([gone(pid), gone(supervisor)]);
+    }
   }
 
   /** Ends everything that runs, takes mounts off, and removes the user. */
@@ -142,6 +149,12 @@ export class Stage {
     // Their output ends with them.
     await Promise.all(this.#agents.map((agent) => agent.exit()));
   }
+}
+
+/** Kills a daemon at once: who would start it again, then who serves. */
+export async function killDaemon({ pid, supervisor }: { pid: number; supervisor: number }): Promise<void> {
+  for (const victim of [supervisor, pid]) process.kill(victim, 'SIGKILL');
+  await Promise.all([gone(supervisor), gone(pid)]);
 }
 
 /** Waits until a process is gone or only waits for its parent; 10 s at most. */

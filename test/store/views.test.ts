@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { procProcesses } from '../../src/daemon/processes.js';
 import { ThreadedMerger } from '../../src/daemon/threaded-merger.js';
+import { noJournal } from '../../src/ports/journal.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { Knowledge } from '../../src/session/knowledge.js';
 import { SessionFinder } from '../../src/session/session-finder.js';
@@ -36,7 +37,7 @@ beforeEach(() => {
   const row = addTree(opened);
   const clock = () => opened.now;
   const services = {
-    ...{ store: opened, clock, processes: procProcesses, knowledge: new Knowledge() },
+    ...{ store: opened, journal: noJournal, clock, processes: procProcesses, knowledge: new Knowledge() },
     sessions: new SessionFinder(procProcesses, clock, 'boot', () => undefined),
     merger: new ThreadedMerger(),
     host: 'machine',

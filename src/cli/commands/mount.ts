@@ -6,10 +6,11 @@ import {
   mountRequest,
   statusRequest,
 } from '../../daemon/control-protocol.js';
-import { Daemon } from '../../daemon/daemon.js';
 import { askDaemon, askStartedDaemon } from '../../daemon/launch.js';
 import { checkMountPoint, MOUNT_TYPE, mountTable, realPath } from '../../daemon/mount-point.js';
 import { checkFuse } from '../../daemon/preflight.js';
+import { ANOTHER_SERVES, READY } from '../../daemon/readiness.js';
+import { Supervisor } from '../../daemon/supervisor.js';
 import { MendError, usageError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
 import { checkoutsOf } from '../../project/checkouts.js';
@@ -201,19 +202,19 @@ async function mountAll(
 async function serveHere(wanted: readonly Wanted[]): Promise<ExitStatus> {
   process.chdir('/');
   process.umask(0o077);
-  const daemon = await Daemon.start(ownStoreFolder());
-  if (!daemon) throw new MendError(SERVED);
-  const ended = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
-    daemon.whenIdle(resolve);
+  const folder = ownStoreFolder();
+  let ended: Promise<number> | undefined;
+  const words = await new Promise<string>((told) => {
+    ended = new Promise((ends) => new Supervisor(folder, told, ends));
   });
-  try {
-    const status = await mountAll(wanted, (request) => daemon.mounter.mount(request));
-    if (status !== ExitStatus.failed) await ended;
-    return status;
-  } finally {
-    await daemon.stop();
-  }
+  if (words === ANOTHER_SERVES) throw new MendError(SERVED);
+  if (words !== READY) throw new MendError(words);
+  const status = await askDaemon(folder, (rpc) =>
+    mountAll(wanted, (request) => rpc.sendRequest(mountRequest, request)),
+  );
+  // Without a mount it ends by itself.
+  const code = await ended;
+  return code === 0 ? (status ?? ExitStatus.failed) : ExitStatus.failed;
 }
 
 function tell({ path, already, taken, partly, skipped }: MountAnswer, given: string | undefined): ExitStatus {

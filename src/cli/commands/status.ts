@@ -1,10 +1,11 @@
-import { statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
 import { deadMountsOf } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
+import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { version } from '../../daemon/version.js';
 import { MendError } from '../../errors.js';
 import { STORE_FILE, storeExists } from '../../store/location.js';
@@ -48,6 +49,10 @@ async function status(json: boolean): Promise<ExitStatus> {
   for (const { refused, project } of answer.mounts) {
     if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
+  if (answer.pid !== null && answer.supervisor_pid === null)
+    complain(`the supervisor was ended, so the mounts end with process ${answer.pid}: unmount and mount again`);
+  const failure = answer.pid === null ? failureOf(folder) : undefined;
+  if (failure !== undefined) complain(failure);
   for (const path of dead)
     complain(`${quoted(path)} has lost the daemon that served it: run "mend mount" or "mend unmount" for it`);
   return ExitStatus.done;
@@ -74,6 +79,12 @@ function document({ version: v, pid, supervisor_pid, kernel, mounts, sessions }:
     mounts: mounts.map(({ refused: _, ...mount }) => mount),
     sessions,
   };
+}
+
+/** Why no daemon serves any more, where the supervisor gave up. */
+function failureOf(folder: string): string | undefined {
+  const { failure } = runtimeFiles(folder);
+  return existsSync(failure) ? readFileSync(failure, 'utf8').trim() : undefined;
 }
 
 /** Bytes of the store on disk, its log included. */

@@ -1,0 +1,143 @@
+import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { isSystemError } from '../errors.js';
+import { describeError, log } from '../log.js';
+import type { Journal } from '../ports/journal.js';
+
+/** Bytes beyond twice what is current from which on the file is written anew. */
+const SLACK = 2 * 1024 * 1024;
+
+/**
+ * A journal in a file: lines of `[key, value]`, or `[key]` for what is gone; the last of a key counts. It is written with
+ * write(2) and never flushed, since it is of no use after a crash of the machine.
+ */
+export class JournalFile implements Journal {
+  readonly #path: string;
+  /** What stands under each key, as JSON. */
+  readonly #current = new Map<string, string>();
+  /** What was noted since the last flush. */
+  readonly #noted = new Map<string, (() => unknown) | undefined>();
+  readonly #bytes = Buffer.alloc(64 * 1024);
+  #fd: number;
+  /** Bytes of the file, and of the lines in it that count. */
+  #written = 0;
+  #size = 0;
+  #isBroken = false;
+  /** Something was noted that cannot wait. */
+  #isUrgent = false;
+
+  /** @param takesOver whether to go on with what an earlier process left there */
+  constructor(path: string, takesOver: boolean) {
+    this.#path = path;
+    if (takesOver) this.#read();
+    this.#fd = this.#rewrite();
+  }
+
+  note(key: string, value: (() => unknown) | undefined, canWait = false): void {
+    if (!value && !this.#current.has(key)) {
+      // Nobody has heard of it.
+      this.#noted.delete(key);
+      return;
+    }
+    this.#noted.set(key, value);
+    if (!canWait || !value) this.#isUrgent = true;
+  }
+
+  flush(everything = false): void {
+    if (this.#noted.size === 0 || !(this.#isUrgent || everything)) return;
+    this.#isUrgent = false;
+    let lines = '';
+    for (const [key, value] of this.#noted) lines += this.#take(key, value);
+    this.#noted.clear();
+    if (lines === '') return;
+    try {
+      const bytes = this.#encode(lines);
+      if (this.#isBroken || this.#written + bytes.length > 2 * this.#size + SLACK) {
+        const old = this.#fd;
+        this.#fd = this.#rewrite();
+        closeSync(old);
+        this.#isBroken = false;
+        return;
+      }
+      for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done);
+      this.#written += bytes.length;
+    } catch (error) {
+      // A line may be there in part: the next time everything is written anew.
+      if (!this.#isBroken) log('error', 'cannot write the journal of open files', { error: describeError(error) });
+      this.#isBroken = true;
+    }
+  }
+
+  left(prefix: string): Map<string, unknown> {
+    const found = new Map<string, unknown>();
+    for (const [key, value] of this.#current)
+      if (key.startsWith(prefix)) found.set(key.slice(prefix.length), JSON.parse(value));
+    return found;
+  }
+
+  get(key: string): unknown {
+    const value = this.#current.get(key);
+    return value === undefined ? undefined : JSON.parse(value);
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  /** Bytes of some lines; good until the next call. */
+  #encode(lines: string): Buffer {
+    if (lines.length * 3 > this.#bytes.length) return Buffer.from(lines);
+    return this.#bytes.subarray(0, this.#bytes.write(lines));
+  }
+
+  /** Takes a note over, and gives back its line; an empty one when nothing changed. */
+  #take(key: string, value: (() => unknown) | undefined): string {
+    const before = this.#current.get(key);
+    if (before !== undefined) this.#size -= key.length + before.length;
+    if (!value) {
+      this.#current.delete(key);
+      return before === undefined ? '' : `${JSON.stringify([key])}\n`;
+    }
+    const text = JSON.stringify(value());
+    this.#current.set(key, text);
+    this.#size += key.length + text.length;
+    return text === before ? '' : `[${JSON.stringify(key)},${text}]\n`;
+  }
+
+  #read(): void {
+    let text: string;
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch (error) {
+      if (isSystemError(error, 'ENOENT')) return;
+      throw error;
+    }
+    for (const line of text.split('\n')) {
+      const entry = parse(line);
+      if (!entry) continue;
+      this.#take(entry[0], entry.length === 1 ? undefined : () => entry[1]);
+    }
+  }
+
+  /** Writes a new file of what counts, and gives back its descriptor, for appending. */
+  #rewrite(): number {
+    const fresh = `${this.#path}.new`;
+    const fd = openSync(fresh, 'w', 0o600);
+    let lines = '';
+    for (const [key, text] of this.#current) lines += `[${JSON.stringify(key)},${text}]\n`;
+    const bytes = Buffer.from(lines);
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+    renameSync(fresh, this.#path);
+    this.#written = bytes.length;
+    return fd;
+  }
+}
+
+/** An entry; undefined for a line that a death cut short. */
+function parse(line: string): [string, unknown?] | undefined {
+  if (line === '') return undefined;
+  try {
+    return JSON.parse(line) as [string, unknown?];
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,242 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { MendError } from '../errors.js';
+import { loadNative } from '../fuse/native.js';
+import { describeError, log } from '../log.js';
+import { ANOTHER_SERVES, READY } from './readiness.js';
+import { runtimeFiles } from './runtime-files.js';
+import { type HeldData, type HeldMount, PASSING, type ServerSays, type SupervisorSays } from './supervision.js';
+
+/** The server's code is run from its first call as compiled code, which a process that lives for days can afford. */
+const ENGINE_OPTIONS = ['--always-sparkplug', '--no-lazy-feedback-allocation'];
+const SERVER = fileURLToPath(new URL('./serve.js', import.meta.url));
+
+/** A server that dies within this time, in ms, after it began to serve has died at once. */
+const AT_ONCE = 1000;
+/** Deaths at once, one after the other, from which on the next start waits, in ms, twice as long each time. */
+const PATIENT = 3;
+const WAIT = 25;
+const WAIT_MOST = 2000;
+/** Deaths at once, SIGKILL aside, after which no other server is started. */
+const LIMIT = 12;
+/**
+ * How long, in ms, a server has served when a spare one is loaded; at once where one has died already. With it a pause
+ * is as short as the store is quick to open; it costs some memory.
+ */
+const SPARE_AFTER = 10_000;
+/** How long, in ms, a server may take to end in order. */
+const ENDING = 30_000;
+/** How long, in ms, to wait before a full socket is tried again. */
+const PAUSE = 1;
+
+interface Held {
+  readonly fd: number;
+  readonly data: HeldData;
+}
+
+interface Server {
+  readonly child: ChildProcess;
+  /** Our end of the socket that descriptors pass through. */
+  readonly socket: number;
+  loaded: boolean;
+  /** When it began to serve, in ms; 0 before. */
+  serves: number;
+}
+
+/**
+ * Keeps the descriptors of the mounts, and starts another server on them when one dies: the kernel sends again what was
+ * not answered. Does nothing else, so that nothing can go wrong in it.
+ */
+export class Supervisor {
+  readonly #native = loadNative();
+  readonly #folder: string;
+  readonly #tell: (words: string) => void;
+  readonly #ends: (status: number) => void;
+  readonly #held = new Map<string, Held>();
+  #lost: HeldMount[] = [];
+  #server: Server;
+  /** A server that is to take the place of the other. */
+  #next: Server | undefined;
+  /** A server that is loaded and waits for the other to die. */
+  #spare: Server | undefined;
+  #deaths = 0;
+  #deathsAtOnce = 0;
+  /** Those of them that nobody wanted: by a fault, not by SIGKILL. */
+  #faults = 0;
+  #isEnding = false;
+
+  /**
+   * @param tell told once that the daemon serves, or why not
+   * @param ends told that there is nothing left to supervise, with an exit status
+   */
+  constructor(folder: string, tell: (words: string) => void, ends: (status: number) => void) {
+    this.#folder = folder;
+    this.#tell = tell;
+    this.#ends = ends;
+    this.#server = this.#start();
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => this.#endInOrder());
+  }
+
+  #start(): Server {
+    const pair = this.#native.socketPair();
+    if (typeof pair === 'number') throw new MendError(`cannot start a server: no sockets left (errno ${-pair})`);
+    const [ours, theirs] = pair;
+    const stdio: ('ignore' | 'inherit' | 'ipc' | number)[] = ['ignore', 'ignore', 'inherit', 'ipc'];
+    stdio[PASSING] = theirs;
+    const env = { ...process.env, MEND_STORE_DIR: this.#folder };
+    const child = spawn(process.execPath, [...ENGINE_OPTIONS, SERVER], { cwd: '/', env, stdio });
+    this.#native.closeDescriptor(theirs);
+    const server: Server = { child, socket: ours, loaded: false, serves: 0 };
+    child.on('message', (message) => this.#hear(server, message as ServerSays));
+    child.on('error', (error) => log('error', 'server', { error: describeError(error) }));
+    child.on('exit', (code, signal) => this.#ended(server, code, signal));
+    return server;
+  }
+
+  #say({ child }: Server, message: SupervisorSays): void {
+    if (child.connected) child.send(message, () => undefined);
+  }
+
+  #hear(server: Server, message: ServerSays): void {
+    switch (message.kind) {
+      case 'loaded':
+        server.loaded = true;
+        if (server === this.#server) this.#go(server);
+        else if (server === this.#next) this.#say(this.#server, { kind: 'leave' });
+        return;
+      case 'hold': {
+        const fd = this.#native.receiveDescriptor(server.socket);
+        if (fd < 0) log('error', 'a descriptor did not arrive', { errno: -fd });
+        else this.#held.set(message.key, { fd, data: message.data });
+        this.#say(server, { kind: 'held', key: message.key });
+        return;
+      }
+      case 'drop':
+        this.#drop(message.key);
+        this.#say(server, { kind: 'dropped', key: message.key });
+        return;
+      case 'words':
+        if (message.words === READY) {
+          server.serves = Date.now();
+          setTimeout(() => this.#keepSpare(server), this.#deaths > 0 ? 0 : SPARE_AFTER).unref();
+        }
+        this.#tell(message.words);
+        return;
+      case 'replace':
+        // The spare one may have been loaded before an upgrade.
+        this.#spare?.child.kill('SIGKILL');
+        this.#next ??= this.#start();
+        return;
+    }
+  }
+
+  #drop(key: string): void {
+    const held = this.#held.get(key);
+    if (held) this.#native.closeDescriptor(held.fd);
+    this.#held.delete(key);
+  }
+
+  /** Passes a server everything that is kept, and lets it serve. */
+  async #go(server: Server): Promise<void> {
+    const held = [...this.#held].map(([key, { data }]) => ({ key, data }));
+    this.#say(server, { kind: 'go', held, lost: this.#lost, deaths: this.#deaths });
+    this.#lost = [];
+    for (const { fd } of [...this.#held.values()]) {
+      while (this.#native.sendDescriptor(server.socket, fd) !== 0 && server.child.exitCode === null)
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    }
+  }
+
+  #ended(server: Server, code: number | null, signal: NodeJS.Signals | null): void {
+    this.#native.closeDescriptor(server.socket);
+    if (server === this.#spare) {
+      this.#spare = undefined;
+      return;
+    }
+    if (server === this.#next) {
+      this.#next = undefined;
+      this.#say(this.#server, { kind: 'notReplaced', reason: 'the new one did not start; see daemon.log' });
+      return;
+    }
+    if (this.#isEnding || (code === 0 && !this.#next)) this.#end(0);
+    // It has told why it did not start.
+    else if (this.#held.size === 0) this.#end(1);
+    else this.#replace(server, code, signal);
+  }
+
+  #replace(server: Server, code: number | null, signal: NodeJS.Signals | null): void {
+    if (code !== 0) this.#died(server, code, signal);
+    if (this.#next) {
+      this.#take(this.#next);
+      this.#next = undefined;
+    } else if (this.#faults >= LIMIT) this.#giveUp();
+    else this.#startAgain();
+  }
+
+  #died({ serves }: Server, code: number | null, signal: NodeJS.Signals | null): void {
+    this.#deaths++;
+    const isAtOnce = serves === 0 || Date.now() - serves <= AT_ONCE;
+    this.#deathsAtOnce = isAtOnce ? this.#deathsAtOnce + 1 : 0;
+    this.#faults = isAtOnce ? this.#faults + (signal === 'SIGKILL' ? 0 : 1) : 0;
+    log('warn', 'the server died', { code: code ?? -1, signal: signal ?? '', deaths: this.#deaths });
+    for (const [key, { data }] of [...this.#held]) {
+      if (data.kind !== 'mount' || data.features.resend) continue;
+      // Its last descriptor: the kernel ends the connection, and every call that waits in it.
+      this.#drop(key);
+      this.#lost.push(data);
+      log('warn', 'this kernel cannot send requests again: calls under way fail, and it is mounted anew', {
+        path: data.path,
+      });
+    }
+  }
+
+  #startAgain(): void {
+    const turn = this.#deathsAtOnce - PATIENT;
+    const wait = turn < 0 ? 0 : Math.min(WAIT_MOST, WAIT * 2 ** turn);
+    setTimeout(() => {
+      if (!this.#isEnding) this.#take(this.#spare ?? this.#start());
+    }, wait);
+  }
+
+  /** Lets a server serve as soon as it can. */
+  #take(server: Server): void {
+    if (server === this.#spare) this.#spare = undefined;
+    this.#server = server;
+    if (server.loaded) this.#go(server);
+  }
+
+  #keepSpare(server: Server): void {
+    if (server === this.#server && !this.#isEnding && !this.#next) this.#spare ??= this.#start();
+  }
+
+  /** Ends the connections: whoever waits gets an error in place of an answer that never comes. */
+  #giveUp(): void {
+    const words = `the server died ${LIMIT} times in a row as soon as it began to serve: see daemon.log in the folder of the store`;
+    log('error', 'mounts are given up', { reason: words, mounts: this.#held.size - 1 });
+    try {
+      writeFileSync(runtimeFiles(this.#folder).failure, `${words}\n`, { mode: 0o600 });
+    } catch (error) {
+      log('error', 'cannot leave word of that', { error: describeError(error) });
+    }
+    this.#end(1);
+  }
+
+  #endInOrder(): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    const { child } = this.#server;
+    if (child.exitCode !== null || child.signalCode !== null) this.#end(0);
+    else child.kill('SIGTERM');
+    setTimeout(() => child.kill('SIGKILL'), ENDING).unref();
+  }
+
+  /** The kernel ends each connection with its last descriptor. */
+  #end(status: number): void {
+    this.#isEnding = true;
+    for (const other of [this.#spare, this.#next]) other?.child.kill('SIGKILL');
+    for (const key of [...this.#held.keys()]) this.#drop(key);
+    this.#tell(ANOTHER_SERVES);
+    this.#ends(status);
+  }
+}
