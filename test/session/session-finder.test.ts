@@ -121,8 +121,13 @@ describe('a harness', () => {
     const session = { key: `${BOOT}/claude/${pid}/${startTime(pid)}`, name: `claude ${pid}` };
     expect(finder.find(pid)).toEqual({ pid, session });
     const [, left = 0] = pids;
+    for (const child of pids) await expect.poll(() => procProcesses.executable(child)).toMatch(/\/(sleep|coreutils)$/);
     await expect.poll(() => procProcesses.info(left)?.session).toBe(left);
-    for (const child of pids) expect(finder.find(child)).toEqual({ pid: child, session });
+    for (const child of pids) {
+      // Not known while it is in execve(2).
+      await expect.poll(() => startTime(child)).toBeTypeOf('number');
+      expect(finder.find(child)).toEqual({ pid: child, session });
+    }
   });
 
   it('that another harness started is a session of its own', async () => {
