@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -339,6 +340,32 @@ describe('folders as they are', () => {
     expect(files.filter(({ outcome }) => outcome !== 'added')).toEqual([
       { path: '2000.md', outcome: 'skipped', linesLost: 0, reason: 'is over the limit of 2000 files' },
     ]);
+  });
+
+  it('a file that changes while it is read is taken whole, or named and left for the next time', {
+    timeout: 40_000,
+  }, async () => {
+    x.lay('a.md', '');
+    const script = `const fd = require('fs').openSync(process.argv[1], 'a');
+      for (const end = Date.now() + 30_000; Date.now() < end; ) require('fs').writeSync(fd, 'a whole line\\n');`;
+    const writer = spawn(process.execPath, ['-e', script, join(x.folder, 'a.md')], { stdio: 'ignore' });
+    const ended = once(writer, 'exit');
+    try {
+      await expect.poll(() => x.below('a.md'), { timeout: 20_000 }).not.toBe('');
+      const limits = { ...DEFAULT_LIMITS, fileBytes: 2 ** 40, bytes: 2 ** 40 };
+      for (let round = 0; round < 10; round++) {
+        const [outcome = ''] = Object.values(await x.takeIn(limits));
+        expect(['added', 'updated', 'same', 'skipped: changed while it was read']).toContain(outcome);
+        expect((x.head('a.md') ?? '').replaceAll('a whole line\n', '')).toBe('');
+      }
+    } finally {
+      writer.kill('SIGKILL');
+      await ended;
+    }
+    const whole = x.below('a.md');
+    expect(whole).not.toBe('');
+    await x.takeIn({ ...DEFAULT_LIMITS, fileBytes: 2 ** 40, bytes: 2 ** 40 });
+    expect(x.head('a.md')).toBe(whole);
   });
 
   it('a folder that is replaced by a link while it is read is not followed', async () => {
