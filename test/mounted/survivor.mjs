@@ -3,10 +3,13 @@
 // its standard input. Every call has to succeed, and everything it reads has to be what it expects; else it exits with
 // status 1 and says what happened. At the end it prints one line of JSON.
 // Usage: survivor.mjs ROLE FOLDER NAME [PLAIN_FOLDER]
+import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 
 const [role = '', folder = '', name = '', plain = ''] = process.argv.slice(2);
 const path = `${folder}/${name}`;
+/** Lines after which a file begins anew; a multiple of the lines after which it is read. */
+const MOST = 4000;
 let running = true;
 process.stdin.on('end', () => {
   running = false;
@@ -39,6 +42,7 @@ const roles = {
   /** Appends numbered lines, flushed now and then, through a descriptor that stays open for many of them. */
   async *append() {
     let lines = 0;
+    let before = 0;
     while (running) {
       const fd = fs.openSync(path, 'a');
       for (let i = 0; i < 40 && running; i++) {
@@ -49,18 +53,28 @@ const roles = {
       fs.closeSync(fd);
       if (lines % 400 === 0) {
         same(fs.readFileSync(path, 'utf8'), until('line', lines), 'lines');
-        if (lines >= 20_000) break;
+        if (lines >= MOST && running) {
+          fs.unlinkSync(path);
+          before += lines;
+          lines = 0;
+        }
       }
     }
     same(fs.readFileSync(path, 'utf8'), until('line', lines), 'lines at the end');
-    return { lines };
+    return { lines: before + lines };
   },
 
   /** Appends through a descriptor that is open from the beginning to the end, and looks at it. */
   async *hold() {
     const fd = fs.openSync(path, 'a+');
     let lines = 0;
-    while (running && lines < 20_000) {
+    let before = 0;
+    while (running) {
+      if (lines === MOST) {
+        fs.ftruncateSync(fd, 0);
+        before += lines;
+        lines = 0;
+      }
       fs.writeSync(fd, `line ${++lines}\n`);
       if (lines % 50 === 0) {
         const text = Buffer.alloc(fs.fstatSync(fd).size);
@@ -71,7 +85,7 @@ const roles = {
     }
     fs.closeSync(fd);
     same(fs.readFileSync(path, 'utf8'), until('line', lines), 'held lines at the end');
-    return { lines };
+    return { lines: before + lines };
   },
 
   /** Saves by a temporary file and a rename over, as Claude Code does; says in a plain file what was saved. */
@@ -178,6 +192,22 @@ const roles = {
       same(text.toString(), 'open', 'an open file');
       fs.closeSync(fd);
       if (turn % 2 === 1) fs.unlinkSync(path);
+      yield;
+    }
+    return { turn };
+  },
+
+  /** Runs one short program after the other, each a session of its own, that look and save. */
+  async *sessions() {
+    let turn = 0;
+    for (; running; turn++) {
+      const text = `program ${turn}\n`;
+      const script = 'cat "$1" 2>/dev/null; printf %s "$2" >"$1"; cat "$1"; ls "$3"';
+      const { stdout, status, stderr } = spawnSync('setsid', ['sh', '-c', script, 'sh', path, text, folder], {
+        encoding: 'utf8',
+      });
+      if (status !== 0 || !stdout.includes(text)) throw new Error(`a program ended with ${status}: ${stderr}`);
+      await sleep(50);
       yield;
     }
     return { turn };
