@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deathsOf, killAtRandom } from '../mounted/survivor.js';
+import { CLAUDE_CODE_VERSION, installClaudeCode } from './claude-code.js';
+import { SESSION_TIMEOUT_MS } from './session.js';
+import { type Home, Workspace } from './workspace.js';
+
+/** Length of the run in seconds; `scripts/reliability` makes it longer. */
+const SECONDS = Number(process.env['MEND_SURVIVE'] ?? 20);
+/** Rows of sessions, each one after the other, that work on one index at once. */
+const LANES = 2;
+const TIMEOUT_MS = SECONDS * 1000 + 2 * SESSION_TIMEOUT_MS;
+
+const program = process.env['MEND_HARNESS'] ? await installClaudeCode() : { unreachable: 'MEND_HARNESS is not set' };
+const skipped = 'unreachable' in program ? ` (skipped: ${program.unreachable})` : '';
+
+describe.skipIf(skipped)(`Claude Code ${CLAUDE_CODE_VERSION}${skipped}`, { timeout: TIMEOUT_MS }, () => {
+  let workspace: Workspace;
+  let home: Home;
+
+  beforeAll(async () => {
+    if ('unreachable' in program) throw new Error(program.unreachable);
+    workspace = await Workspace.open(program.binary);
+    await workspace.createRepository();
+    home = await workspace.mount(workspace.home);
+  }, TIMEOUT_MS);
+
+  afterAll(() => workspace?.close(), TIMEOUT_MS);
+
+  /** One session: it adds a line to the index, writes a topic, and reads both. */
+  async function save(lane: number, turn: number): Promise<void> {
+    const [index, topic] = [join(home.memory, 'MEMORY.md'), join(home.memory, `lane-${lane}-${turn}.md`)];
+    const line = (at: number): string => `- lane ${lane}: turn ${at}`;
+    const session = await workspace.session(home, async function* () {
+      yield { tool: 'Read', input: { file_path: index } };
+      yield { tool: 'Edit', input: { file_path: index, old_string: line(turn - 1), new_string: line(turn) } };
+      yield { tool: 'Write', input: { file_path: topic, content: `Learned in turn ${turn} of lane ${lane}.\n` } };
+      yield { tool: 'Read', input: { file_path: topic } };
+      return 'Saved.';
+    });
+    expect(session.results.filter(({ failed }) => failed)).toEqual([]);
+    expect(session.opening).toContain(line(turn - 1));
+    expect(session.results[3]?.text).toContain(`Learned in turn ${turn} of lane ${lane}.`);
+  }
+
+  it(`notices nothing of a server that is killed again and again for ${SECONDS} s`, async () => {
+    const lanes = Array.from({ length: LANES }, (_, lane) => lane);
+    const index = join(home.memory, 'MEMORY.md');
+    await workspace.put(
+      index,
+      lanes.map((lane) => `- lane ${lane}: turn 0\n\n${'- beds: four\n'.repeat(5)}\n`).join(''),
+    );
+    const status = JSON.parse(await workspace.mend(home.path, 'status', '--json')) as { supervisor_pid: number };
+    const killing = killAtRandom(status.supervisor_pid, SECONDS);
+    const end = Date.now() + SECONDS * 1000;
+    const turns = await Promise.all(
+      lanes.map(async (lane) => {
+        let turn = 0;
+        while (Date.now() < end) await save(lane, ++turn);
+        return turn;
+      }),
+    );
+    const kills = await killing;
+    const saved = await workspace.read(index);
+    for (const lane of lanes) {
+      expect(saved).toContain(`- lane ${lane}: turn ${turns[lane]}\n`);
+      for (let turn = 1; turn <= (turns[lane] ?? 0); turn++) {
+        expect(await workspace.read(join(home.memory, `lane-${lane}-${turn}.md`))).toBe(
+          `Learned in turn ${turn} of lane ${lane}.\n`,
+        );
+      }
+    }
+    expect(deathsOf(join(workspace.home, 'store'))).toBe(kills.length);
+    expect(kills.length).toBeGreaterThan(SECONDS / 10);
+    console.log(`kills ${kills.length} in ${SECONDS} s; sessions of Claude Code ${turns.reduce((a, b) => a + b)}`);
+  });
+});
