@@ -44,7 +44,7 @@ const numbered = (count: number): string => Array.from({ length: count }, (_, in
 
 test(
   'SIGKILL of the daemon, twenty times over: no write that returned is lost, and the next mount mends all',
-  staged(110, async (stage) => {
+  staged(220, async (stage) => {
     let folder = await stage.mount();
     await stage.sh('echo saved >"$1/saved.md"; mkdir "$1/sub"; echo below >"$1/sub/below.md"', folder);
     for (let round = 0; round < 20; round++) {
@@ -71,12 +71,12 @@ test(
     expect(leftoverMounts(stage.user.home)).toEqual([folder]);
     await stage.mend(['unmount']);
   }),
-  150_000,
+  260_000,
 );
 
 test(
   'SIGKILL of the daemon in the middle of saves, five times over: every save that returned is a head',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     for (let round = 1; round <= 5; round++) {
       const folder = await stage.mount();
       const returned = await writeUntilKilled(stage, 'save', folder, await running(stage), 100 * round);
@@ -93,12 +93,12 @@ test(
       }
     }
   }),
-  90_000,
+  150_000,
 );
 
 test(
   'SIGKILL of the daemon: every open draft of every session is kept, and each way to end the dead mount works',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const folder = await stage.mount();
     const agents = [await stage.agent(), await stage.agent()];
     for (const [index, agent] of agents.entries()) {
@@ -131,12 +131,12 @@ test(
     expect(await stage.sh('ls -A "$1"', folder)).toBe('');
     expect(leftoverMounts(stage.user.home)).toEqual([folder]);
   }),
-  90_000,
+  150_000,
 );
 
 test(
   'SIGKILL of the daemon: what is not saved comes back by fsync as well, and local files stay as they were',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const folder = await stage.mount();
     const agent = await stage.agent();
     await agent.run((fs, own, dir) => {
@@ -151,12 +151,12 @@ test(
     expect(await stage.contents('synced.md', 'interrupted')).toEqual(['synced']);
     expect(await stage.sh('cat "$1"/*.tmp.*', folder)).toBe('temporary');
   }),
-  90_000,
+  150_000,
 );
 
 test(
   'SIGKILL of the daemon: what was written to a file that was renamed meanwhile is a version under its new name',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const folder = await stage.mount();
     await stage.sh('mkdir "$1/sub"; echo head >"$1/note.md"', folder);
     const agent = await stage.agent();
@@ -171,7 +171,7 @@ test(
     expect(await stage.contents('other/moved.md', 'interrupted')).toEqual(['HEad\n']);
     expect(await stage.sh('cat "$1/other/moved.md"', folder)).toBe('head\n');
   }),
-  90_000,
+  150_000,
 );
 
 test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
