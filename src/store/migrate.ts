@@ -24,6 +24,11 @@ function schemaVersion(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
+/** True when there is no schema in a database yet. */
+export function isNew(db: Database.Database): boolean {
+  return schemaVersion(db) === 0;
+}
+
 /** The schema that this program writes. */
 export function newestSchema(): number {
   return Math.max(...migrations().map((m) => m.version));

@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isSystemError, MendError } from '../errors.js';
 import { STORE_FILE, storeExists, storeFolderExists } from './location.js';
-import { migrate, refuseForeign } from './migrate.js';
+import { isNew, migrate, refuseForeign } from './migrate.js';
+import { syncFolders } from './sync-folder.js';
 
 /** How long, in ms, a statement waits for another process that holds the store. */
 const BUSY_TIMEOUT = 10_000;
@@ -40,6 +41,8 @@ export function openDatabase(folder: string, options: OpenOptions): Database.Dat
     db.pragma('secure_delete = ON');
     db.pragma('cache_size = -65536');
     db.pragma('temp_store = MEMORY');
+    // Nobody can have been promised anything yet.
+    if (isNew(db)) syncFolders(folder);
     migrate(db, file);
     if (options.check) checkStructure(db, file);
     return db;

@@ -66,6 +66,9 @@ export class Store implements TreeStore {
   readonly #begin;
   readonly #commit;
   readonly #rollback;
+  /** Rises with each commit of another connection. */
+  readonly #othersCommits;
+  #flushedCommits = 0;
   #unflushed = false;
 
   /** @throws {MendError} as `openDatabase` does. */
@@ -87,6 +90,7 @@ export class Store implements TreeStore {
     this.#begin = this.db.prepare('BEGIN IMMEDIATE');
     this.#commit = this.db.prepare('COMMIT');
     this.#rollback = this.db.prepare('ROLLBACK');
+    this.#othersCommits = this.db.prepare<[], number>('PRAGMA data_version').pluck();
     this.machine = ensureMachine(this.db, options.machine());
     this.feed = new Feed(this.db);
     this.#flusher = this.db.memory ? undefined : new Flusher(join(folder, STORE_FILE));
@@ -288,9 +292,12 @@ export class Store implements TreeStore {
     }
   }
 
-  /** Flushes when anything was committed since the last flush. */
+  /** Flushes when anybody has committed anything since the last time: another process may have ended since, unflushed. */
   flushIfNeeded(): Promise<void> {
-    return this.#unflushed ? this.flushed() : Promise.resolve();
+    const commits = this.#othersCommits.get() ?? 0;
+    if (!this.#unflushed && commits === this.#flushedCommits) return Promise.resolve();
+    this.#flushedCommits = commits;
+    return this.flushed();
   }
 
   close(): void {
