@@ -68,7 +68,9 @@ describe('a store', () => {
 
   test('that is not a database', async () => {
     writeFileSync(file, 'Dear diary, today I learned how to prune apple trees.\n'.repeat(100));
-    await allRefused(/is damaged: move it away or put a backup in its place; it was not changed/);
+    await allRefused(
+      /is damaged \(it does not begin as a database does\): "mend store check" looks closer, and "mend store restore" puts a backup in its place; it was not changed/,
+    );
   });
 
   test('that was cut short', async () => {
