@@ -7,6 +7,7 @@ import { isDead, MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
 import { isLocked, knownOwners, type RuntimeFiles, runtimeFiles } from '../daemon/runtime-files.js';
 import { isSystemError, MendError } from '../errors.js';
 import { shellWords } from '../project/shell-word.js';
+import { pageFaults } from '../store/check/pages.js';
 import { openReadOnly } from '../store/read-only.js';
 import { quoted } from './output.js';
 
@@ -40,13 +41,17 @@ async function refuseOwner(files: RuntimeFiles, owner: string): Promise<void> {
       throw new MendError(`a daemon has the store open and does not end: run "mend unmount --all"${where} first`);
 }
 
-/** Mounts of the store that this process sees and that nobody serves any more; none where the store cannot be read. */
+/**
+ * Mounts of the store that this process sees and that nobody serves any more. None where it is damaged: no command uses
+ * it then, "mend unmount" included, until another store is in its place.
+ */
 async function deadMounts(folder: string): Promise<string[]> {
   let paths: readonly string[];
   try {
     const db = openReadOnly(folder);
     if (!db) return [];
     try {
+      if (pageFaults(db, 'quick', 1).length > 0) return [];
       paths = db.prepare<[], string>('SELECT DISTINCT path FROM mount').pluck().all();
     } finally {
       db.close();

@@ -109,6 +109,7 @@ function explainTarget(error: unknown, target: string): unknown {
     return say(`there is no room for the backup at ${shown(target)}: make room or name a file on another disk`);
   if (['EACCES', 'EPERM', 'EROFS'].includes(code))
     return say(`the backup cannot be written at ${shown(target)}: name a file in a folder of yours`);
+  if (code === 'ENOTDIR') return say(`there is no folder ${shown(dirname(target))}: make it first`);
   if (code === 'EEXIST')
     return say(`${shown(target)} is there already, and a backup replaces nothing: name another file`);
   return say(`the backup cannot be written at ${shown(target)} (${code}): name another file`);

@@ -47,7 +47,8 @@ function exchange(folder: string, file: string, stage: string, at: Date): string
   try {
     if (isThere) linkSync(file, kept);
     // A log that could not be moved into its database stays with it: beside another it would be played into that.
-    if (existsSync(`${file}-wal`)) renameSync(`${file}-wal`, `${kept}-wal`);
+    if (sizeOf(`${file}-wal`) > 0) renameSync(`${file}-wal`, `${kept}-wal`);
+    else rmSync(`${file}-wal`, { force: true });
     rmSync(`${file}-shm`, { force: true });
     renameSync(stage, file);
     sync(folder);
@@ -64,6 +65,7 @@ function exchange(folder: string, file: string, stage: string, at: Date): string
  * @returns undefined for a store that cannot be opened, by nobody
  */
 function holdAlone(file: string): Database.Database | undefined {
+  if (!canBeRead(file)) return undefined;
   const db = new Database(file, { fileMustExist: true, timeout: PATIENCE });
   try {
     db.pragma('locking_mode = EXCLUSIVE');
@@ -79,6 +81,21 @@ function holdAlone(file: string): Database.Database | undefined {
         { cause: error },
       );
     throw error;
+  }
+}
+
+/** Closing a connection that may write moves a log into a file even where that cannot be read: look without one first. */
+function canBeRead(file: string): boolean {
+  if (!existsSync(`${file}-wal`)) return true;
+  const db = new Database(file, { readonly: true, fileMustExist: true, timeout: PATIENCE });
+  try {
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return true;
+  } catch (error) {
+    if (isDamage(error)) return false;
+    throw error;
+  } finally {
+    db.close();
   }
 }
 
@@ -98,6 +115,10 @@ function undo(folder: string, name: string, file: string): void {
   if (existsSync(log) && !existsSync(`${file}-wal`)) renameSync(log, `${file}-wal`);
   removeBackup(folder, name);
   sync(dirname(file));
+}
+
+function sizeOf(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function isSame(one: string, other: string): boolean {
