@@ -32,6 +32,7 @@ const all = [
   ['status'],
   ['memory'],
   ['memory', 'rm', 'a.md'],
+  ['store', 'backup'],
   ['project', 'list'],
 ];
 
@@ -68,7 +69,24 @@ describe('a store', () => {
 
   test('that is not a database', async () => {
     writeFileSync(file, 'Dear diary, today I learned how to prune apple trees.\n'.repeat(100));
-    await allRefused(/is damaged: move it away or put a backup in its place; it was not changed/);
+    await allRefused(
+      /is damaged \(it does not begin as a database does\): "mend store check" looks closer, and "mend store restore" puts a backup in its place; it was not changed/,
+    );
+  });
+
+  test('that is empty, though it was used', async () => {
+    await person.shell('mkdir -m 700 "$S/run"; : > "$S/store.db"');
+    await allRefused(/is damaged \(it is empty, though it was used before\)/);
+  });
+
+  test('whose log is none', async () => {
+    await person.shell('umask 077; echo "Dear diary, I have pruned the apple trees." > "$S/store.db-wal"');
+    await allRefused(/is damaged \(its log does not begin as a log does\)/);
+  });
+
+  test('that is a folder', async () => {
+    await person.shell('rm "$S/store.db"; mkdir -m 700 "$S/store.db"');
+    await allRefused(/the store \S+ is not a regular file: move it away/);
   });
 
   test('that was cut short', async () => {
