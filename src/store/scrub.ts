@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isSystemError } from '../errors.js';
 import { type BackupKind, backupKind, backupsIn, removeBackup } from './backup-names.js';
+import { sync } from './durable.js';
 import { STORE_FILE } from './location.js';
 import type { Project } from './projects.js';
 import { markScrubbed } from './purge-rows.js';
@@ -72,6 +73,8 @@ function dropBackupsThat({ folder }: Store, hold: (backup: Database.Database) =>
       deleted.push({ name, kind });
     }
   }
+  // They would be back after the power went.
+  if (deleted.length > 0) sync(folder);
   return { deleted, unread };
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Random } from '../model/random.js';
 import { Disk, type DiskState, isEphemeral, materialise, type Names, type Snapshot } from './disk.js';
 import { Marks } from './marks.js';
-import { broken, reopen, traces } from './promises.js';
+import { broken, mountAgain, reopen, traces } from './promises.js';
 import type { Entry } from './record.js';
 
 /** A file system in memory, where syncs cost nothing. */
@@ -19,6 +19,8 @@ export interface Recorded {
   readonly root: string;
   readonly store: string;
   readonly marks: string;
+  /** The plain folder under the mount. */
+  readonly plain: string;
 }
 
 /** A point at which the power went and a promise is broken. */
@@ -28,11 +30,17 @@ export interface Fault {
   readonly faults: readonly string[];
 }
 
-/** Cut points: half of them anywhere, half of them where the database itself, or a name, was about to change. */
+/**
+ * Cut points: half of them anywhere, the others where something rare was about to happen or had happened: a change of the
+ * database itself or of a name, and what a person has done.
+ */
 export function choosePoints(entries: readonly Entry[], count: number, random: Random): number[] {
-  const rare = entries.flatMap((entry, index) => (/-wal$|\/marks$/.test(entry.path) ? [] : [index, index + 1]));
+  const around = (isRare: (entry: Entry) => boolean): number[] =>
+    entries.flatMap((entry, index) => (isRare(entry) ? [index, index + 1] : []));
+  const rare = around(({ path }) => !/-wal$|\/marks$/.test(path));
+  const personal = around(({ path, data }) => path.endsWith('/marks') && data?.includes('"person"') === true);
   const points = Array.from({ length: count }, (_, turn) =>
-    turn % 2 === 0 || rare.length === 0 ? random.below(entries.length + 1) : random.pick(rare),
+    turn % 2 === 0 ? random.below(entries.length + 1) : random.pick(turn % 4 === 1 ? rare : personal),
   );
   return points.sort((a, b) => a - b);
 }
@@ -42,13 +50,13 @@ export function choosePoints(entries: readonly Entry[], count: number, random: R
  * broken.
  * @param most faults after which it stops
  */
-export function cutPower(
+export async function cutPower(
   recorded: Recorded,
   names: Names,
   points: readonly number[],
   random: Random,
   most = Number.POSITIVE_INFINITY,
-): Fault[] {
+): Promise<Fault[]> {
   const { entries } = recorded;
   const disk = new Disk(recorded.begin, names);
   const marks = new Marks();
@@ -62,7 +70,7 @@ export function cutPower(
         disk.play(entry);
         if (entry.path === recorded.marks) marks.hear(entry, played);
       }
-      const faults = check(recorded, disk.cut(random), marks, scratch);
+      const faults = await check(recorded, disk.cut(random), marks, scratch);
       if (faults.length > 0) found.push({ cut, names, faults });
       if (found.length >= most) break;
     }
@@ -72,16 +80,20 @@ export function cutPower(
   }
 }
 
-/** Opens what a disk has of a store. */
-function check({ root, store: folder }: Recorded, state: DiskState, marks: Marks, scratch: string): string[] {
+/** Opens what a disk has of a store, and takes in what it has of the plain folder, as the next mount does. */
+async function check(recorded: Recorded, state: DiskState, marks: Marks, scratch: string): Promise<string[]> {
   const copy = join(scratch, 'root');
+  const plain = join(scratch, 'plain');
   try {
-    materialise(state, root, copy);
-    const left = join(copy, folder.slice(root.length));
-    const found = traces(left, marks);
-    const store = reopen(left);
+    materialise(state, recorded.root, copy);
+    materialise(state, recorded.plain, plain);
+    const folder = join(copy, recorded.store.slice(recorded.root.length));
+    const found = traces(folder, marks);
+    const store = reopen(folder);
     try {
       found.push(...broken(store, marks));
+      await mountAgain(store, recorded.plain, plain);
+      found.push(...broken(store, marks).map((fault) => `after the next mount, ${fault}`));
     } finally {
       store.close();
     }
@@ -89,13 +101,13 @@ function check({ root, store: folder }: Recorded, state: DiskState, marks: Marks
   } catch (error) {
     return [error instanceof Error ? `${error.message} ${String(error.cause ?? '')}` : String(error)];
   } finally {
-    rmSync(copy, { recursive: true, force: true });
+    for (const made of [copy, plain]) rmSync(made, { recursive: true, force: true });
   }
 }
 
 /** Files that do not have what the record makes of them; empty when the record has all that was done. */
-export function differences({ entries, begin, root }: Recorded): string[] {
-  const roots = [root];
+export function differences({ entries, begin }: Recorded): string[] {
+  const { roots } = begin;
   const disk = new Disk(begin, 'strict');
   for (const entry of entries) disk.play(entry);
   const state = disk.now();
@@ -103,8 +115,7 @@ export function differences({ entries, begin, root }: Recorded): string[] {
     root,
     ...readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => join(root, name)),
   ]);
-  const mine = [...state.keys()].filter((path) => path === root || path.startsWith(`${root}/`));
-  const paths = new Set([...there.filter((path) => !isEphemeral(path)), ...mine]);
+  const paths = new Set([...there.filter((path) => !isEphemeral(path)), ...state.keys()]);
   return [...paths].filter((path) => !isSame(state.get(path), path));
 }
 

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { recoverDrafts, removeUnfinished } from '../../src/daemon/recovery.js';
+import { memoryHarness } from '../../src/harness/registry.js';
+import { takeIn } from '../../src/import/take-in.js';
+import { readMachine } from '../../src/project/machine.js';
 import { MemoryFiles } from '../../src/store/memory-files.js';
 import { Store } from '../../src/store/store.js';
 import type { TreeRow } from '../../src/store/tree-table.js';
@@ -9,16 +12,30 @@ import type { Marks, Worker } from './marks.js';
 
 /** Opens a store as a daemon does that finds it after the machine came up again. */
 export function reopen(folder: string): Store {
-  const machine = { machineId: 'a'.repeat(32), name: 'here' };
-  const store = new Store(folder, { create: true, check: true, owner: 'after', machine: () => machine });
+  const machine = () => readMachine(folder);
+  const store = new Store(folder, { create: true, check: 'full', owner: 'after', machine });
   recoverDrafts(store, () => false);
   removeUnfinished(store);
   return store;
 }
 
+/**
+ * Takes in the plain folder of the memory, as a mount does.
+ * @param known what the store knows the folder as
+ */
+export async function mountAgain(store: Store, known: string, folder: string): Promise<void> {
+  for (const table of ['import_base', 'import_dispute'])
+    store.db.prepare(`UPDATE ${table} SET folder = ? WHERE folder = ?`).run(folder, known);
+  for (const tree of treesOf(store)) await takeIn(store, tree, folder, memoryHarness(tree.harness));
+}
+
+function treesOf(store: Store): TreeRow[] {
+  return store.projects.list(store.machine).flatMap(({ id }) => store.trees.ofProject(id));
+}
+
 /** What a store that was opened again does not keep of what was promised; empty when it keeps everything. */
 export function broken(store: Store, marks: Marks): string[] {
-  const [tree] = store.projects.list(store.machine).flatMap(({ id }) => store.trees.ofProject(id));
+  const [tree] = treesOf(store);
   return [...damage(store), ...brokenSaves(store, tree, marks), ...brokenDrafts(store, tree, marks)];
 }
 

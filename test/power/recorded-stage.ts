@@ -55,6 +55,15 @@ export class RecordedStage {
     return this.stage.mount({ env });
   }
 
+  /** Has a file in the plain folder, all of it on the disk; only while nothing is mounted there. */
+  async writePlain(name: string, text: string): Promise<void> {
+    const script = 'cd "$1"; printf "%s" "$3" >.new; sync .new; mv -f .new "$2"; sync .';
+    const env = recording({ record: this.record, roots: [this.roots[2]] });
+    const { user } = this.stage;
+    const result = await user.run(['sh', '-euc', script, 'sh', this.roots[2], name, text], { env });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+  }
+
   async mend(...args: string[]): Promise<RunResult> {
     return this.stage.mend(args, { env: this.#env });
   }

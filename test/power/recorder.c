@@ -112,7 +112,8 @@ static int concerns(int at, const char *path, char full[PATH_MAX]) {
     base[length] = 0;
   }
   if (snprintf(full, PATH_MAX, "%s%s%s", base, base[0] && *path ? "/" : "", path) >= PATH_MAX) return 0;
-  for (size_t end = strlen(full); end > 1 && full[end - 1] == '/';) full[--end] = 0;
+  for (size_t end = strlen(full); end > 1; full[--end] = 0)
+    if (full[end - 1] != '/' && (full[end - 1] != '.' || full[end - 2] != '/')) break;
   return any(roots, full, below) && !any(ignored, full, has);
 }
 
@@ -389,7 +390,7 @@ int renameat2(int at, const char *from, int to_at, const char *to, unsigned flag
   if (!one && !two) return REAL(renameat2)(at, from, to_at, to, flags);
   lock();
   ino_t inode = inode_of(at, from);
-  return named(one && two && !flags ? RENAME : UNKNOWN, REAL(renameat2)(at, from, to_at, to, flags), path, other, inode);
+  return named(one && two && !(flags & ~RENAME_NOREPLACE) ? RENAME : UNKNOWN, REAL(renameat2)(at, from, to_at, to, flags), path, other, inode);
 }
 int renameat(int at, const char *from, int to_at, const char *to) { return renameat2(at, from, to_at, to, 0); }
 int rename(const char *from, const char *to) { return renameat2(AT_FDCWD, from, AT_FDCWD, to, 0); }

@@ -13,12 +13,10 @@ export interface Amount {
 export async function live(recorded: RecordedStage, { turns, kills }: Amount): Promise<void> {
   const { stage } = recorded;
   const folder = stage.folder();
-  const first = { 'person-first.md': 'from before\n', 'person-second.md': 'also from before\n' };
-  await stage.sh(
-    'cd "$1"; printf "from before\\n" >person-first.md; printf "also from before\\n" >person-second.md',
-    folder,
-  );
-  await recorded.step(first, () => recorded.mount());
+  await recorded.step({ 'person-first.md': 'from before\n' }, async () => {
+    await recorded.writePlain('person-first.md', 'from before\n');
+    await recorded.mount();
+  });
   await recorded.logFlushed();
 
   await commands(recorded, folder, 1);
@@ -47,8 +45,10 @@ export async function live(recorded: RecordedStage, { turns, kills }: Amount): P
 
   await commands(recorded, folder, 2);
   await recorded.rest();
-  await stage.sh('printf "changed underneath\\n" >"$1/person-first.md"', folder);
-  await recorded.step({ 'person-first.md': 'changed underneath\n' }, () => recorded.mount());
+  await recorded.step({ 'person-first.md': 'changed underneath\n' }, async () => {
+    await recorded.writePlain('person-first.md', 'changed underneath\n');
+    await recorded.mount();
+  });
   await recorded.logFlushed();
   await recorded.rest();
 }
