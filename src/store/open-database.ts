@@ -28,7 +28,7 @@ export function openDatabase(folder: string, options: OpenOptions): Database.Dat
   const file = join(folder, STORE_FILE);
   prepareFolder(folder, options.create);
   prepareFile(file, options.create);
-  refuseEmptied(folder, file);
+  refuseBroken(file);
   let db: Database.Database | undefined;
   try {
     // Closing a connection that may write moves a log that was left behind into the file: look without one first.
@@ -129,8 +129,6 @@ function noStore(folder: string): MendError {
 
 /** @throws {MendError} for what is no store, is of a newer schema, or is damaged. Nothing is written. */
 function refuseUnusable(db: Database.Database, file: string, check: Depth | undefined): void {
-  const log = logFault(file);
-  if (log !== undefined) throw damaged(file, log);
   refuseForeign(db, file);
   const version = schemaVersion(db);
   const depth = version > 0 && version < newestSchema() ? 'full' : check;
@@ -139,11 +137,15 @@ function refuseUnusable(db: Database.Database, file: string, check: Depth | unde
 }
 
 /**
- * A store that somebody is making is empty for a moment, and so is one whose bytes were lost. One that was used has left
- * something behind; that is looked for first, since a store has bytes before it leaves anything.
- * @throws {MendError} for one that was used.
+ * Looks for what SQLite passes over: a log that is none, and a store whose bytes are gone. One that somebody is making is
+ * empty for a moment, too; one that was used has left something behind, and that is looked for first, since a store has
+ * bytes before it leaves anything.
+ * @throws {MendError} for either.
  */
-function refuseEmptied(folder: string, file: string): void {
+export function refuseBroken(file: string): void {
+  const folder = dirname(file);
+  const log = logFault(file);
+  if (log !== undefined) throw damaged(file, log);
   const wasUsed =
     backupsIn(folder).length > 0 ||
     ['run', 'machine-id'].some((name) => existsSync(join(folder, name))) ||
