@@ -27,8 +27,7 @@ export interface OpenOptions {
 export function openDatabase(folder: string, options: OpenOptions): Database.Database {
   const file = join(folder, STORE_FILE);
   prepareFolder(folder, options.create);
-  prepareFile(file, options.create);
-  refuseBroken(file);
+  if (!prepareFile(file, options.create)) refuseBroken(file);
   let db: Database.Database | undefined;
   try {
     // Closing a connection that may write moves a log that was left behind into the file: look without one first.
@@ -86,16 +85,33 @@ function makeFolder(folder: string): void {
   }
 }
 
-function prepareFile(file: string, create: boolean): void {
+/** True when it made an empty file, to become a store. */
+function prepareFile(file: string, create: boolean): boolean {
+  let isMade = false;
   if (!storeExists(dirname(file))) {
     if (!create) throw noStore(dirname(file));
+    refuseLogAlone(file);
     try {
       closeSync(openSync(file, 'wx', 0o600));
+      isMade = true;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
   }
   checkOwner(file);
+  return isMade;
+}
+
+/**
+ * @throws {MendError} when the log of a store lies there without it: SQLite would delete it, or play it into another.
+ */
+export function refuseLogAlone(file: string): void {
+  if (sizeOf(`${file}-wal`) > 0)
+    throw new MendError(`the log ${file}-wal lies there without its store: move it away, or its store back`);
+}
+
+function sizeOf(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
@@ -136,10 +152,13 @@ function refuseUnusable(db: Database.Database, file: string, check: Depth | unde
   if (fault) throw damaged(file, fault.message);
 }
 
+/** How long, in ms, a store may be empty that somebody is making. */
+const MAKING = 1000;
+const PAUSE = 20;
+
 /**
  * Looks for what SQLite passes over: a log that is none, and a store whose bytes are gone. One that somebody is making is
- * empty for a moment, too; one that was used has left something behind, and that is looked for first, since a store has
- * bytes before it leaves anything.
+ * empty, too, for a moment; one that was used has left something behind.
  * @throws {MendError} for either.
  */
 export function refuseBroken(file: string): void {
@@ -149,8 +168,11 @@ export function refuseBroken(file: string): void {
   const wasUsed =
     backupsIn(folder).length > 0 ||
     ['run', 'machine-id'].some((name) => existsSync(join(folder, name))) ||
-    (lstatSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  if (wasUsed && lstatSync(file).size === 0) throw damaged(file, 'it is empty, though it was used before');
+    sizeOf(`${file}-wal`) > 0;
+  if (!wasUsed) return;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (const end = Date.now() + MAKING; sizeOf(file) === 0; Atomics.wait(pause, 0, 0, PAUSE))
+    if (Date.now() > end) throw damaged(file, 'it is empty, though it was used before');
 }
 
 /** @param what what is wrong with it, in words */
