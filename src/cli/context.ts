@@ -5,6 +5,7 @@ import { connectServing } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
 import { readSettings } from '../daemon/settings.js';
+import { inspectionOf, settleStops } from '../daemon/unclean-stop.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
@@ -20,7 +21,7 @@ import type { Project } from '../store/projects.js';
 import { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import { memoryCommand } from './memory-command.js';
-import { quoted } from './output.js';
+import { complain, quoted, sized } from './output.js';
 import { nameTyped } from './typed-name.js';
 
 /** Folder of this person's store. */
@@ -29,16 +30,25 @@ export function ownStoreFolder(): string {
 }
 
 /**
- * Opens the store, runs `work` on it, and closes it.
- * @param check looks for damage first, which takes a moment with a large store
+ * Opens the store, runs `work` on it, and closes it. After an unclean stop it is looked through first.
+ * @param atStart it is opened to be served
  */
-export async function withStore<T>(create: boolean, work: (store: Store) => T | Promise<T>, check = false): Promise<T> {
+export async function withStore<T>(
+  create: boolean,
+  work: (store: Store) => T | Promise<T>,
+  atStart = false,
+): Promise<T> {
   const folder = ownStoreFolder();
   if (!create && !storeExists(folder))
     throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
   try {
+    const files = runtimeFiles(folder);
+    const { check, stops, large } = inspectionOf(folder, files, atStart);
+    if (large !== undefined)
+      complain(`looking for damage in the store after an unclean stop (${sized(large)}), which takes a moment`);
     const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
     try {
+      settleStops(files, stops);
       return await work(store);
     } finally {
       store.close();

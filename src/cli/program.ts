@@ -9,6 +9,7 @@ import { addMemory } from './commands/memory.js';
 import { addMount } from './commands/mount.js';
 import { addProject } from './commands/project.js';
 import { addStatus } from './commands/status.js';
+import { addStore } from './commands/store.js';
 import { addUnmount } from './commands/unmount.js';
 import { refuseOptionsOfGroups } from './default-command.js';
 import type { ExitStatus } from './exit-status.js';
@@ -39,6 +40,7 @@ export function buildProgram(run: Run): Command {
   addProject(program, run);
   program.commandsGroup('Set-up:');
   addDoctor(program, run);
+  addStore(program, run);
   addDaemon(program, run);
   addCompletion(program, run);
   for (const group of [program, ...program.commands]) if (group.commands.length > 0) addHelp(group);

@@ -6,6 +6,7 @@ import { removeUnchanged } from '../import/write-back.js';
 import type { Project } from '../store/projects.js';
 import type { PurgeTarget } from '../store/purge.js';
 import type { Keeper } from '../store/purge-rows.js';
+import type { DroppedBackups } from '../store/scrub.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import { displayName } from './context.js';
@@ -86,3 +87,17 @@ function holdsOne(file: string, sha256: readonly Buffer[]): boolean {
   const digest = hash('sha256', readFileSync(file), 'buffer');
   return sha256.some((one) => one.equals(digest));
 }
+
+/** Tells which copies of the store went; false, having said so, when one stays that may have what was purged. */
+export function tellDropped({ deleted, unread }: DroppedBackups): boolean {
+  for (const { name, kind } of deleted) printLine(`deleted ${name}, ${COPIES[kind ?? 'backup']} that held it`);
+  for (const name of unread)
+    complain(`${name}, a damaged store that was replaced, cannot be read and may hold it: remove it if it is to go`);
+  return unread.length === 0;
+}
+
+const COPIES = {
+  schema: 'a backup from before an upgrade',
+  backup: 'a backup',
+  replaced: 'a replaced store',
+} as const;

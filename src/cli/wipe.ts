@@ -10,7 +10,7 @@ import { complain, printLine } from './output.js';
 export function wipe(store: Store, owners: readonly string[]): boolean {
   const complete = scrub(store);
   // A daemon that goes on serving flushes the log faster within room that is there already.
-  if (owners.length > 0) store.reserveLog();
+  if (owners.length > 0) store.log.reserve();
   if (!complete)
     complain(
       'the store is in use or its disk is full, and its files still have traces of what was purged: run the command again when that is over',

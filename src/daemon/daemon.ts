@@ -31,6 +31,7 @@ import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, 
 import type { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
 import { StoreCare } from './store-care.js';
+import { inspectionOf, markClosed, markOpen, settleStops } from './unclean-stop.js';
 import { version } from './version.js';
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
@@ -76,19 +77,26 @@ export class Daemon {
     const { limits } = readSettings(process.env);
     const files = runtimeFiles(folder);
     const isFirst = inheritance.held.length === 0;
+    // A server that takes over does not look: calls wait for it, and what killed the other one (a process's death) does
+    // no harm to a file. What a look is for is a power cut or a disk that fails.
+    const inspection = isFirst ? inspectionOf(folder, files, true) : undefined;
+    if (inspection?.large !== undefined)
+      log('info', 'looking for damage after an unclean stop', { bytes: inspection.large });
     const store = new Store(folder, {
       create: isFirst,
-      check: isFirst,
+      check: inspection?.check,
       owner: files.owner,
       machine: () => readMachine(folder),
     });
-    if (isFirst) {
+    if (inspection) {
       const lock = takeLock(files);
       if (lock === undefined) {
         store.close();
         return undefined;
       }
       await keeper.hold({ key: 'lock', data: { kind: 'lock' } }, lock);
+      settleStops(files, inspection.stops);
+      markOpen(files);
       rmSync(files.failure, { force: true });
     }
     const resumed = inheritance.held.flatMap(({ fd, data }) => (data.kind === 'mount' ? [{ ...data, fd }] : []));
@@ -228,6 +236,7 @@ export class Daemon {
     removeRehearsals(this.#store.folder, runtimeFiles(this.#store.folder).owner);
     this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
     this.#store.close();
+    markClosed(runtimeFiles(this.#store.folder));
     log('info', 'daemon ended');
   }
 

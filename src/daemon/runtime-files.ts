@@ -44,10 +44,11 @@ export function takeLock(files: RuntimeFiles): number | undefined {
  */
 export function isLocked(files: RuntimeFiles, owner = files.owner): boolean {
   const path = join(files.folder, `${owner}.lock`);
-  return existsSync(path) && hasAddon() && isHeld(path);
+  return existsSync(path) && locksAreKnown() && isHeld(path);
 }
 
-function hasAddon(): boolean {
+/** False without the addon. */
+export function locksAreKnown(): boolean {
   try {
     loadNative();
     return true;

@@ -64,7 +64,7 @@ export class MountServer {
     this.#limits = data.limits;
     this.#store = new Store(data.folder, { create: false, owner: data.owner, machine: () => data.machine });
     this.#store.db.pragma('wal_autocheckpoint = 0');
-    this.#store.reserveLog();
+    this.#store.log.reserve();
     this.#store.committed = mayDie;
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const clock = () => this.#store.now;
@@ -260,7 +260,7 @@ export class MountServer {
       this.#store.catchUp();
       this.#tickTrees();
       this.#services.journal.flush(true);
-      this.#store
+      this.#store.log
         .flushIfNeeded()
         .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
     });

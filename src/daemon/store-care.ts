@@ -1,3 +1,4 @@
+import { isSystemError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import type { Store } from '../store/store.js';
 import type { ServingThread } from './serving-thread.js';
@@ -66,6 +67,8 @@ export class StoreCare {
       if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');
       if (pages > LOG_PAGES_MOST) this.#store.db.pragma('wal_checkpoint(RESTART)');
     } catch (error) {
+      // It may have been that of the log.
+      if (isSystemError(error, 'SQLITE_IOERR_FSYNC')) this.#store.log.doubt();
       log('warn', 'store could not be looked after', { error: describeError(error) });
     }
   }

@@ -5,7 +5,6 @@ import {
   fchmodSync,
   fsyncSync,
   futimesSync,
-  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -14,12 +13,12 @@ import {
   rmdirSync,
   rmSync,
   statSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError, MendError } from '../errors.js';
 import { printable } from '../project/printable.js';
+import { placeNew } from '../store/durable.js';
 import { type ExportFile, FILE_MODE, FOLDER_MODE, foldersOf } from './export-files.js';
 import { fileTime } from './file-time.js';
 
@@ -64,15 +63,7 @@ export function exportToFile(target: string, parts: Iterable<Buffer>): void {
   const stage = stageFor(dirname(target));
   undoing(target, [stage], [], () => {
     writeFile(stage, parts);
-    try {
-      // Unlike a rename, a link never replaces what somebody else put there meanwhile.
-      linkSync(stage, target);
-      unlinkSync(stage);
-    } catch (error) {
-      if (!isSystemError(error, 'EPERM', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP')) throw error;
-      checkTarget(target, 'nothing');
-      renameSync(stage, target);
-    }
+    placeNew(stage, target);
   });
 }
 

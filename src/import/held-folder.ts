@@ -1,4 +1,4 @@
-import { closeSync, constants, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync } from 'node:fs';
 import { isSystemError } from '../errors.js';
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -52,6 +52,16 @@ export class HeldFolder {
   /** The path of a name in this folder, while it is held. */
   at(name = ''): string {
     return `/proc/self/fd/${this.#fd}/${name}`;
+  }
+
+  /** Brings its names to the disk: what was renamed or removed in it (fsync(2)). */
+  sync(): void {
+    try {
+      fsyncSync(this.#fd);
+    } catch (error) {
+      // Some file systems flush no folders.
+      if (!isSystemError(error, 'EINVAL')) throw error;
+    }
   }
 
   close(): void {

@@ -1,5 +1,17 @@
 import { hash, randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { isSystemError } from '../errors.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
@@ -8,6 +20,7 @@ import { fileTime } from './file-time.js';
 import type { Skipped } from './folder-reader.js';
 import { HeldFolder } from './held-folder.js';
 import { knownOf } from './known-content.js';
+import { syncNames } from './sync-names.js';
 
 /** Bytes that a file of memory may have at most, whatever the settings say; no larger one is read. */
 const LARGEST = 64 * 1024 * 1024;
@@ -23,8 +36,13 @@ export interface WrittenBack {
  * Writes the heads of a tree into the plain folder under a mount that was taken off (spec §3.3): each file through a
  * temporary and a rename, with the mode it had. What was removed from memory is removed from the folder. What
  * something else changed or put there since the last exchange stays: the next mount takes it in.
+ *
+ * The store is told what was exchanged once that is on the disk. A file that went with the power, of which the store
+ * believed that it was written, would be taken at the next mount for what somebody made of it.
  */
 export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenBack {
+  // What is in the folder after the power went is to be in the store, too.
+  store.log.flushNow();
   const heads = new MemoryFiles(store, tree).list();
   const skipped: Skipped[] = [];
   let written = 0;
@@ -40,11 +58,24 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
     }
     if (reason !== undefined) skipped.push({ path, reason });
   };
+  const exchangedHeads: MemoryFile[] = [];
+  const changed = new Set<string>();
   for (const head of heads) {
     attempt(head.path, () => {
       const result = writeHead(store, tree, folder, head);
       if (typeof result === 'string') return result;
-      if (result) written++;
+      exchangedHeads.push(head);
+      if (!result) return undefined;
+      written++;
+      changed.add(parentOf(head.path));
+      return undefined;
+    });
+  }
+  const unsynced = syncNames(folder, changed);
+  for (const head of exchangedHeads) {
+    attempt(head.path, () => {
+      const reason = unsynced.get(parentOf(head.path));
+      if (reason !== undefined) return reason;
       const base = { path: head.path, sent: head.content, stored: head.content };
       store.write(() => {
         store.bases.put(store.machine, folder, tree.id, base);
@@ -85,7 +116,10 @@ export function removeUnchanged(
     try {
       there = lstatSync(held.at(name), { throwIfNoEntry: false }) !== undefined;
       if (there && !holdsOne(held.at(name), knownOf(store, tree, folder, path))) return 'changed';
-      if (there) unlinkSync(held.at(name));
+      if (there) {
+        unlinkSync(held.at(name));
+        held.sync();
+      }
     } finally {
       held.close();
     }
@@ -95,6 +129,10 @@ export function removeUnchanged(
     store.disputes.delete(store.machine, folder, tree.id, path);
   });
   return there ? 'removed' : 'missing';
+}
+
+function parentOf(path: string): string {
+  return path.split('/').slice(0, -1).join('/');
 }
 
 /** The folder that a path lies in, held open. Never through a link, which would lead out. */
@@ -142,9 +180,15 @@ function writeInto(
   // Not made from the file's name, which may be as long as a name can be; every harness takes it for left behind.
   const temporary = held.at(`.mend.tmp.${process.pid}.${randomBytes(6).toString('hex')}`);
   try {
-    writeFileSync(temporary, store.content(head.content), { mode: 0o600, flag: 'wx' });
-    if (there) chmodSync(temporary, there.mode & 0o7777);
-    utimesSync(temporary, time, time);
+    const fd = openSync(temporary, 'wx', 0o600);
+    try {
+      writeFileSync(fd, store.content(head.content));
+      if (there) fchmodSync(fd, there.mode & 0o7777);
+      futimesSync(fd, time, time);
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
     renameSync(temporary, file);
   } finally {
     rmSync(temporary, { force: true });

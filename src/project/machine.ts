@@ -3,6 +3,7 @@ import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'no
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { isSystemError } from '../errors.js';
+import { sync } from '../store/durable.js';
 import type { MachineIdentity } from '../store/projects.js';
 
 const SYSTEM_FILES = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
@@ -45,7 +46,10 @@ function ownId(storeFolder: string): string {
   const temporary = `${file}.${id.slice(0, 8)}.tmp`;
   writeFileSync(temporary, `${id}\n`, { mode: 0o600, flag: 'wx' });
   try {
+    // An empty file would be in the way for good after the power went, and another id would be another machine.
+    sync(temporary);
     linkSync(temporary, file);
+    sync(storeFolder);
     return id;
   } catch (error) {
     const winner = readId(file);

@@ -59,7 +59,7 @@ export class ContentTable {
   /** @throws {MendError} when there is no such content. */
   get(id: number): Buffer {
     const bytes = this.find(id);
-    if (!bytes) throw new MendError(`content ${id} is not in the store`);
+    if (!bytes) throw new MendError(`content ${id} is not in the store: run "mend store check"`);
     return bytes;
   }
 

@@ -1,13 +1,15 @@
-import { chmodSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { MendError } from '../errors.js';
+import { sync } from './durable.js';
 
 /** `PRAGMA application_id` of a mend store: "mend" in ASCII. */
-const APPLICATION_ID = 0x6d656e64;
+export const APPLICATION_ID = 0x6d656e64;
 const SCHEMA_FOLDER = fileURLToPath(new URL('./schema/', import.meta.url));
 
-interface Migration {
+export interface Migration {
   readonly version: number;
   readonly sql: string;
 }
@@ -20,7 +22,13 @@ function migrations(): Migration[] {
     .map((name) => ({ version: Number(name.slice(0, 3)), sql: readFileSync(`${SCHEMA_FOLDER}${name}`, 'utf8') }));
 }
 
-function schemaVersion(db: Database.Database): number {
+/** The files that make up a schema and those before it. */
+export function migrationsUpTo(version: number): Migration[] {
+  return migrations().filter((one) => one.version <= version);
+}
+
+/** The schema of a database; 0 for one that is empty. */
+export function schemaVersion(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
@@ -68,19 +76,33 @@ export function migrate(db: Database.Database, file?: string): void {
   }).immediate();
 }
 
-/** Name of the backup of a store that was of an older schema, as a pattern for names in the store's folder. */
-export const BACKUP_NAME = /^store\.db\.schema-\d+\.backup(\.\d+)?$/;
-
-/** Through a name of this process's own: several may be about to migrate the same store. */
+/**
+ * Through a name of this process's own: several may be about to migrate the same store. The backup is whole and on the
+ * disk when this returns; when it cannot be made (the disk is full), nothing is migrated.
+ */
 function backUp(db: Database.Database, file: string): void {
-  const backup = `${file}.schema-${schemaVersion(db)}.backup`;
+  const version = schemaVersion(db);
+  const backup = `${file}.schema-${version}.backup`;
   const fresh = `${backup}.${process.pid}`;
   try {
     rmSync(fresh, { force: true });
+    closeSync(openSync(fresh, 'wx', 0o600));
     db.prepare('VACUUM INTO ?').run(fresh);
-    chmodSync(fresh, 0o600);
+    // Another process may have migrated it meanwhile, after a backup of its own, which must not be replaced.
+    if (versionIn(fresh) !== version) return;
+    sync(fresh);
     renameSync(fresh, backup);
+    sync(dirname(backup));
   } finally {
     rmSync(fresh, { force: true });
+  }
+}
+
+function versionIn(file: string): number {
+  const db = new Database(file, { readonly: true });
+  try {
+    return schemaVersion(db);
+  } finally {
+    db.close();
   }
 }

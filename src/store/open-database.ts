@@ -2,8 +2,13 @@ import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readd
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isSystemError, MendError } from '../errors.js';
+import { backupsIn } from './backup-names.js';
+import { damageInWords, isDamage } from './check/fault.js';
+import { type Depth, pageFaults } from './check/pages.js';
 import { STORE_FILE, storeExists, storeFolderExists } from './location.js';
-import { migrate, refuseForeign } from './migrate.js';
+import { logFault } from './log-header.js';
+import { migrate, newestSchema, refuseForeign, schemaVersion } from './migrate.js';
+import { syncFolders } from './sync-folders.js';
 
 /** How long, in ms, a statement waits for another process that holds the store. */
 const BUSY_TIMEOUT = 10_000;
@@ -11,8 +16,8 @@ const BUSY_TIMEOUT = 10_000;
 export interface OpenOptions {
   /** Make the store when there is none. */
   readonly create: boolean;
-  /** Read every page's structure once; done by the daemon at its start. */
-  readonly check?: boolean;
+  /** Looks for damage first. It is looked for anyway before a store is brought to a newer schema. */
+  readonly check?: Depth | undefined;
 }
 
 /**
@@ -23,25 +28,28 @@ export interface OpenOptions {
 export function openDatabase(folder: string, options: OpenOptions): Database.Database {
   const file = join(folder, STORE_FILE);
   prepareFolder(folder, options.create);
-  prepareFile(file, options.create);
+  if (!prepareFile(file, options.create)) refuseBroken(file);
   let db: Database.Database | undefined;
   try {
     // Closing a connection that may write moves a log that was left behind into the file: look without one first.
-    if (existsSync(`${file}-wal`)) {
+    const isLeft = existsSync(`${file}-wal`);
+    if (isLeft) {
       db = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT });
-      refuseForeign(db, file);
+      refuseUnusable(db, file, options.check);
       db.close();
     }
     db = new Database(file, { fileMustExist: true, timeout: BUSY_TIMEOUT });
-    refuseForeign(db, file);
+    if (isLeft) refuseForeign(db, file);
+    else refuseUnusable(db, file, options.check);
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = NORMAL');
     db.pragma('foreign_keys = ON');
     db.pragma('secure_delete = ON');
     db.pragma('cache_size = -65536');
     db.pragma('temp_store = MEMORY');
+    // Nobody can have been promised anything yet.
+    if (schemaVersion(db) === 0) syncFolders(folder);
     migrate(db, file);
-    if (options.check) checkStructure(db, file);
     return db;
   } catch (error) {
     db?.close();
@@ -49,7 +57,7 @@ export function openDatabase(folder: string, options: OpenOptions): Database.Dat
   }
 }
 
-function prepareFolder(folder: string, create: boolean): void {
+export function prepareFolder(folder: string, create: boolean): void {
   if (!storeFolderExists(folder)) {
     if (!create) throw noStore(folder);
     try {
@@ -80,16 +88,33 @@ function makeFolder(folder: string): void {
   }
 }
 
-function prepareFile(file: string, create: boolean): void {
+/** True when it made an empty file, to become a store. */
+function prepareFile(file: string, create: boolean): boolean {
+  let isMade = false;
   if (!storeExists(dirname(file))) {
     if (!create) throw noStore(dirname(file));
+    refuseLogAlone(file);
     try {
       closeSync(openSync(file, 'wx', 0o600));
+      isMade = true;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
   }
   checkOwner(file);
+  return isMade;
+}
+
+/**
+ * @throws {MendError} when the log of a store lies there without it: SQLite would delete it, or play it into another.
+ */
+export function refuseLogAlone(file: string): void {
+  if (sizeOf(`${file}-wal`) > 0)
+    throw new MendError(`the log ${file}-wal lies there without its store: move it away, or its store back`);
+}
+
+function sizeOf(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
@@ -121,23 +146,59 @@ function noStore(folder: string): MendError {
   return new MendError(`there is no store in ${folder} yet: run "mend mount" in a checkout first`);
 }
 
-function checkStructure(db: Database.Database, file: string): void {
-  const result = db.pragma('quick_check(1)', { simple: true });
-  if (result !== 'ok') throw damaged(file);
+/** @throws {MendError} for what is no store, is of a newer schema, or is damaged. Nothing is written. */
+function refuseUnusable(db: Database.Database, file: string, check: Depth | undefined): void {
+  refuseForeign(db, file);
+  const version = schemaVersion(db);
+  const depth = version > 0 && version < newestSchema() ? 'full' : check;
+  const [fault] = depth === undefined ? [] : pageFaults(db, depth, 1);
+  if (fault) throw damaged(file, fault.message);
 }
 
-function damaged(file: string, cause?: unknown): MendError {
-  return new MendError(`the store ${file} is damaged: move it away or put a backup in its place; it was not changed`, {
-    cause,
-  });
+/** How long, in ms, a store may be empty that somebody is making. */
+const MAKING = 1000;
+const PAUSE = 20;
+
+/**
+ * Looks for what SQLite passes over: a log that is none, and a store whose bytes are gone. One that somebody is making is
+ * empty, too, for a moment; one that was used has left something behind.
+ * @throws {MendError} for either.
+ */
+export function refuseBroken(file: string): void {
+  const folder = dirname(file);
+  const log = logFault(file);
+  if (log !== undefined) throw damaged(file, log);
+  const wasUsed =
+    backupsIn(folder).length > 0 ||
+    ['run', 'machine-id'].some((name) => existsSync(join(folder, name))) ||
+    sizeOf(`${file}-wal`) > 0;
+  if (!wasUsed) return;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (const end = Date.now() + MAKING; sizeOf(file) === 0; Atomics.wait(pause, 0, 0, PAUSE))
+    if (Date.now() > end) throw damaged(file, 'it is empty, though it was used before');
+}
+
+/** @param what what is wrong with it, in words */
+export function damaged(file: string, what: string, cause?: unknown): MendError {
+  return new MendError(
+    `the store ${file} is damaged (${what.replaceAll(/\s+/g, ' ')}): "mend store check" looks closer, and "mend store restore" puts a backup in its place; it was not changed`,
+    { cause },
+  );
 }
 
 /** A sentence for people in place of an error of SQLite or of its files, where there is one to say. */
 export function explain(error: unknown, file: string): unknown {
   const code = isSystemError(error) ? String(error.code) : '';
-  if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) return damaged(file, error);
+  if (isDamage(error) && !code.startsWith('SQLITE_IOERR')) return damaged(file, damageInWords(error), error);
+  if (code.startsWith('SQLITE_IOERR'))
+    return new MendError(
+      `the disk with the store ${file} fails (${code}): look after the disk, and make a backup on another with "mend store backup"`,
+      { cause: error },
+    );
   if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
     return new MendError(`the disk with the store ${file} is full: make room and try again`, { cause: error });
+  if (code === 'SQLITE_READONLY_DBMOVED')
+    return new MendError(`the store ${file} was replaced while it was opened: run the command again`, { cause: error });
   const isOfFile = code === 'EACCES' && String((error as NodeJS.ErrnoException).path).startsWith(file);
   if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY') || isOfFile) {
     return new MendError(`cannot write the store ${file}: check the permissions of its folder`, { cause: error });

@@ -20,7 +20,11 @@ const ROLLBACK_JOURNAL = 1;
  * would be given a log by the mere opening, so its bytes are read into memory instead.
  */
 export function openReadOnly(folder: string): Database.Database | undefined {
-  const file = join(folder, STORE_FILE);
+  return openFileReadOnly(join(folder, STORE_FILE));
+}
+
+/** The same for any file of a database, such as a backup. */
+export function openFileReadOnly(file: string): Database.Database | undefined {
   for (;;) {
     const before = lstatSync(file, { throwIfNoEntry: false });
     if (!before?.isFile()) return undefined;

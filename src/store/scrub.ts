@@ -1,11 +1,13 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isSystemError } from '../errors.js';
+import { type BackupKind, backupKind, backupsIn, removeBackup } from './backup-names.js';
+import { sync } from './durable.js';
 import { STORE_FILE } from './location.js';
-import { BACKUP_NAME } from './migrate.js';
 import type { Project } from './projects.js';
 import { markScrubbed } from './purge-rows.js';
+import { tidyReplaced } from './replace-store.js';
 import type { Store } from './store.js';
 
 /**
@@ -29,12 +31,18 @@ export function scrub(store: Store): boolean {
   return true;
 }
 
+/** What a purge came to in the copies of the store that lie beside it. */
+export interface DroppedBackups {
+  readonly deleted: readonly { readonly name: string; readonly kind: BackupKind | undefined }[];
+  /** Damaged stores that a restore put aside: nobody can tell what they hold, and they may be all that is left of it. */
+  readonly unread: readonly string[];
+}
+
 /**
- * Deletes backups, made before an upgrade of the store, that have a file or one of some contents in them. One that
- * cannot be read is deleted too.
- * @returns the names of those that were deleted
+ * Deletes copies of the store in its folder that have a file or one of some contents in them: from before an upgrade,
+ * of `mend store backup` and of `mend store restore`. A backup that cannot be read is deleted too.
  */
-export function dropBackups(store: Store, tree: number, path: string, sha256: readonly Buffer[]): string[] {
+export function dropBackups(store: Store, tree: number, path: string, sha256: readonly Buffer[]): DroppedBackups {
   return dropBackupsThat(store, (backup) => {
     const content = backup.prepare<[Buffer]>('SELECT 1 FROM content WHERE sha256 = ?');
     if (sha256.some((digest) => content.get(digest))) return true;
@@ -44,28 +52,40 @@ export function dropBackups(store: Store, tree: number, path: string, sha256: re
   });
 }
 
-/** The same for backups that have a project in them. */
-export function dropBackupsOf(store: Store, { id, created }: Project): string[] {
+/** The same for copies that have a project in them. */
+export function dropBackupsOf(store: Store, { id, created }: Project): DroppedBackups {
   return dropBackupsThat(
     store,
     (backup) => backup.prepare('SELECT 1 FROM project WHERE id = ? AND created = ?').get(id, created) !== undefined,
   );
 }
 
-function dropBackupsThat(store: Store, hold: (backup: Database.Database) => boolean): string[] {
-  const names = readdirSync(store.folder).filter((name) => BACKUP_NAME.test(name));
-  const stale = names.filter((name) => holds(join(store.folder, name), hold));
-  for (const name of stale) rmSync(join(store.folder, name));
-  return stale;
+function dropBackupsThat({ folder }: Store, hold: (backup: Database.Database) => boolean): DroppedBackups {
+  tidyReplaced(folder);
+  const deleted: { name: string; kind: BackupKind | undefined }[] = [];
+  const unread: string[] = [];
+  for (const name of backupsIn(folder)) {
+    const kind = backupKind(name);
+    const held = holds(join(folder, name), hold);
+    if (held === undefined && kind === 'replaced') unread.push(name);
+    else if (held !== false) {
+      removeBackup(folder, name);
+      deleted.push({ name, kind });
+    }
+  }
+  // They would be back after the power went.
+  if (deleted.length > 0) sync(folder);
+  return { deleted, unread };
 }
 
-function holds(file: string, hold: (backup: Database.Database) => boolean): boolean {
+/** Undefined when it cannot be read. */
+function holds(file: string, hold: (backup: Database.Database) => boolean): boolean | undefined {
   let backup: Database.Database | undefined;
   try {
     backup = new Database(file, { readonly: true, fileMustExist: true });
     return hold(backup);
   } catch (error) {
-    if (error instanceof Database.SqliteError || isSystemError(error)) return true;
+    if (error instanceof Database.SqliteError || isSystemError(error)) return undefined;
     throw error;
   } finally {
     backup?.close();

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
-import { describeError, log } from '../log.js';
 import {
   type DraftRow,
   type Merge,
@@ -15,7 +14,6 @@ import { AppliedTable } from './applied-table.js';
 import { ContentTable } from './content-table.js';
 import { DraftTable } from './draft-table.js';
 import { type Change, Feed, PURGED } from './feed.js';
-import { Flusher } from './flusher.js';
 import { Ids } from './ids.js';
 import { ImportBases } from './import-bases.js';
 import { ImportDisputes } from './import-disputes.js';
@@ -25,6 +23,7 @@ import { NodeTable } from './node-table.js';
 import { type OpenOptions, openDatabase } from './open-database.js';
 import { ensureMachine, type MachineIdentity, ProjectTable } from './projects.js';
 import { SessionTable } from './session-table.js';
+import { StoreLog } from './store-log.js';
 import { type TreeRow, TreeTable } from './tree-table.js';
 import { VersionTable } from './version-table.js';
 import { now } from './wall-clock.js';
@@ -62,11 +61,10 @@ export class Store implements TreeStore {
 
   readonly #ids: Ids;
   readonly #local: LocalTable;
-  readonly #flusher: Flusher | undefined; // undefined for a store in memory
+  readonly #log: StoreLog;
   readonly #begin;
   readonly #commit;
   readonly #rollback;
-  #unflushed = false;
 
   /** @throws {MendError} as `openDatabase` does. */
   constructor(folder: string, options: StoreOptions) {
@@ -89,7 +87,8 @@ export class Store implements TreeStore {
     this.#rollback = this.db.prepare('ROLLBACK');
     this.machine = ensureMachine(this.db, options.machine());
     this.feed = new Feed(this.db);
-    this.#flusher = this.db.memory ? undefined : new Flusher(join(folder, STORE_FILE));
+    const file = this.db.memory ? undefined : join(folder, STORE_FILE);
+    this.#log = new StoreLog(this.db, file, (work) => this.write(work, true));
   }
 
   get now(): number {
@@ -107,7 +106,7 @@ export class Store implements TreeStore {
       const result = work();
       this.requests.mark();
       this.#commit.run();
-      this.#unflushed = true;
+      this.#log.committed();
       this.committed();
       return result;
     } catch (error) {
@@ -275,26 +274,16 @@ export class Store implements TreeStore {
   }
 
   flushed(): Promise<void> {
-    this.#unflushed = false;
-    return this.#flusher?.flush() ?? Promise.resolve();
+    return this.#log.flush();
   }
 
-  /** Makes room in the write-ahead log, so that flushing it is quick; for a process that stays. */
-  reserveLog(): void {
-    try {
-      this.write(() => this.#flusher?.reserve(), true);
-    } catch (error) {
-      log('warn', 'no room could be made in the log: flushing it takes longer', { error: describeError(error) });
-    }
-  }
-
-  /** Flushes when anything was committed since the last flush. */
-  flushIfNeeded(): Promise<void> {
-    return this.#unflushed ? this.flushed() : Promise.resolve();
+  /** The log, for whoever looks after it. */
+  get log(): StoreLog {
+    return this.#log;
   }
 
   close(): void {
-    this.#flusher?.close();
+    this.#log.close();
     this.db.close();
   }
 }

@@ -6,7 +6,7 @@ import type { Fh } from './handles.js';
 import { writeLocal } from './local-files.js';
 import { makeDirectory, makeNode, removeDirectory, unlink } from './naming.js';
 import type { TreeNode } from './node.js';
-import { O_APPEND } from './open-flags.js';
+import { O_APPEND, O_DSYNC } from './open-flags.js';
 import { create, flush, open, release, reopened } from './opening.js';
 import { read } from './reading.js';
 import { rename } from './renaming.js';
@@ -130,6 +130,12 @@ export class ViewOperations {
   }
 
   write(caller: Caller, id: number, fh: Fh, offset: number, data: Buffer, flags: number, _fromCache: boolean) {
+    const result = this.#write(caller, id, fh, offset, data, flags);
+    // The kernel sends no FSYNC after it.
+    return (flags & O_DSYNC) === 0 || typeof result === 'number' ? result : this.fsync(caller).then(() => result);
+  }
+
+  #write(caller: Caller, id: number, fh: Fh, offset: number, data: Buffer, flags: number) {
     const view = this.#view;
     const handle = view.handles.get(fh);
     const node = view.file(id);

@@ -32,6 +32,7 @@ const all = [
   ['status'],
   ['memory'],
   ['memory', 'rm', 'a.md'],
+  ['store', 'backup'],
   ['project', 'list'],
 ];
 
@@ -45,7 +46,7 @@ async function allRefused(sentence: RegExp, commands = all): Promise<void> {
   expect(person.snapshot()).toEqual(before);
 }
 
-describe('a store', () => {
+describe('a store', { timeout: 120_000 }, () => {
   test('of a newer schema', async () => {
     const db = new Database(file);
     const version = db.pragma('user_version', { simple: true }) as number;
@@ -68,7 +69,24 @@ describe('a store', () => {
 
   test('that is not a database', async () => {
     writeFileSync(file, 'Dear diary, today I learned how to prune apple trees.\n'.repeat(100));
-    await allRefused(/is damaged: move it away or put a backup in its place; it was not changed/);
+    await allRefused(
+      /is damaged \(it does not begin as a database does\): "mend store check" looks closer, and "mend store restore" puts a backup in its place; it was not changed/,
+    );
+  });
+
+  test('that is empty, though it was used', async () => {
+    await person.shell('mkdir -m 700 "$S/run"; : > "$S/store.db"');
+    await allRefused(/is damaged \(it is empty, though it was used before\)/);
+  });
+
+  test('whose log is none', async () => {
+    await person.shell('umask 077; echo "Dear diary, I have pruned the apple trees." > "$S/store.db-wal"');
+    await allRefused(/is damaged \(its log does not begin as a log does\)/);
+  });
+
+  test('that is a folder', async () => {
+    await person.shell('rm "$S/store.db"; mkdir -m 700 "$S/store.db"');
+    await allRefused(/the store \S+ is not a regular file: move it away/);
   });
 
   test('that was cut short', async () => {
@@ -127,6 +145,20 @@ describe('a store', () => {
     await person.shell('rm -r "$S"; printf x > "$S"; chmod 600 "$S"');
     await allRefused(/the store folder \S+ is not a folder: move it away or set MEND_STORE_DIR/);
   });
+});
+
+test('a store that was moved away is made anew, but not beside its log', async () => {
+  await person.shell('umask 077; mkdir "$S/run"; mv "$S/store.db" "$S/old.db"; echo log > "$S/store.db-wal"');
+  const before = person.snapshot();
+  expectRefusal(
+    await person.mend(['mount']),
+    1,
+    /the log \S+store\.db-wal lies there without its store: move it away, or its store back/,
+  );
+  expect(person.snapshot()).toEqual(before);
+  await person.shell('rm "$S/store.db-wal"');
+  await person.done('mount');
+  expect(await person.shell('cat "$M/a.md"')).toBe('x');
 });
 
 test('MEND_STORE_DIR where nothing can be made', async () => {

@@ -51,14 +51,15 @@ export class Stage {
   readonly store: string;
   readonly #agents: Agent[] = [];
 
-  private constructor(user: TestUser) {
+  private constructor(user: TestUser, store: string) {
     this.user = user;
     this.repository = join(user.home, 'repository');
-    this.store = join(user.home, 'store');
+    this.store = join(user.home, store);
   }
 
-  static async open(user: TestUser): Promise<Stage> {
-    const stage = new Stage(user);
+  /** @param store the store's folder within the home; mend makes it */
+  static async open(user: TestUser, store = 'store'): Promise<Stage> {
+    const stage = new Stage(user, store);
     await stage.sh('git init -q "$1"', stage.repository);
     return stage;
   }

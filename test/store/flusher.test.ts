@@ -11,7 +11,7 @@ function database(): string {
 }
 
 test('calls while a flush runs share the next one', async () => {
-  const flusher = new Flusher(database());
+  const flusher = new Flusher(database(), (work) => work());
   const order: string[] = [];
   const first = flusher.flush();
   const second = flusher.flush();
@@ -27,7 +27,7 @@ test('calls while a flush runs share the next one', async () => {
 });
 
 test('a call after a flush began never takes that one for its own', async () => {
-  const flusher = new Flusher(database());
+  const flusher = new Flusher(database(), (work) => work());
   for (let round = 0; round < 200; round++) {
     const running = flusher.flush();
     const later = flusher.flush();
@@ -42,7 +42,7 @@ test('a call after a flush began never takes that one for its own', async () => 
 });
 
 test('a failure reaches everybody who waits, and the next call tries again', async () => {
-  const flusher = new Flusher(database());
+  const flusher = new Flusher(database(), (work) => work());
   flusher.close();
   const results = await Promise.allSettled([flusher.flush(), flusher.flush(), flusher.flush()]);
   for (const result of results) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'EBADF' } });
@@ -52,14 +52,14 @@ test('a failure reaches everybody who waits, and the next call tries again', asy
 test('without a log there is nothing to flush', () => {
   const folder = mkdtempSync(join(inject('runFolder'), 'flush-'));
   closeSync(openSync(join(folder, 'store.db'), 'w'));
-  expect(() => new Flusher(join(folder, 'store.db'))).toThrow(/ENOENT/);
+  expect(() => new Flusher(join(folder, 'store.db'), (work) => work())).toThrow(/ENOENT/);
 });
 
 test('a store flushes when something was committed since', async () => {
   const store = openStore();
-  await store.flushIfNeeded();
+  await store.log.flushIfNeeded();
   addTree(store);
   await store.flushed();
   store.write(() => store.putContent(Buffer.from('text')));
-  await store.flushIfNeeded();
+  await store.log.flushIfNeeded();
 });

@@ -16,11 +16,13 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it, test } from 'vitest';
 import { MendError } from '../../src/errors.js';
-import { openDatabase } from '../../src/store/open-database.js';
+import { type OpenOptions, openDatabase } from '../../src/store/open-database.js';
 import { Store } from '../../src/store/store.js';
 import { isRoot } from '../support/users.js';
 import { addTree, freshFolder, openStore } from './fresh-store.js';
 
+const DAMAGED =
+  /^the store \S+ is damaged \([^)]+\): "mend store check" looks closer, and "mend store restore" puts a backup in its place; it was not changed$/;
 let folder: string;
 let file: string;
 
@@ -66,8 +68,9 @@ function picture(): unknown {
 /** Opening must be refused with a sentence, however it is opened, and change nothing. */
 function expectRefusal(
   sentence: RegExp,
-  modes: readonly { create: boolean; check?: boolean }[] = [
-    { create: true, check: true },
+  modes: readonly OpenOptions[] = [
+    { create: true, check: 'quick' },
+    { create: true, check: 'full' },
     { create: true },
     { create: false },
   ],
@@ -129,7 +132,7 @@ describe('damage', () => {
     ['zeros', Buffer.alloc(8192)],
   ])('a file of %s', (_, bytes) => {
     writeFileSync(file, bytes, { mode: 0o600 });
-    expectRefusal(/is damaged: move it away or put a backup in its place; it was not changed$/);
+    expectRefusal(DAMAGED);
   });
 
   it.each([4096 * 3, 4096 * 2 + 100, 1000])('a file cut to %i bytes', (length) => {
@@ -145,7 +148,7 @@ describe('damage', () => {
     for (let at = 4096; at < bytes.length; at += 4096)
       if ([2, 5, 10, 13].includes(bytes[at] ?? 0)) bytes.fill(0xa5, at, at + 200);
     writeFileSync(file, bytes);
-    expectRefusal(/is damaged/, [{ create: true, check: true }]);
+    expectRefusal(/is damaged/, [{ create: true, check: 'quick' }]);
   });
 });
 
@@ -248,7 +251,7 @@ describe('a new store', () => {
   });
 
   it('has the settings that the promises rest on', () => {
-    const db = openDatabase(folder, { create: true, check: true });
+    const db = openDatabase(folder, { create: true, check: 'full' });
     const settings = ['journal_mode', 'synchronous', 'foreign_keys', 'secure_delete', 'application_id'].map((name) =>
       db.pragma(name, { simple: true }),
     );
@@ -260,6 +263,6 @@ describe('a new store', () => {
 test('opening a good store changes no byte of it', () => {
   makeStore();
   const before = picture();
-  for (const check of [true, false]) openDatabase(folder, { create: true, check }).close();
+  for (const check of ['quick', 'full', undefined] as const) openDatabase(folder, { create: true, check }).close();
   expect(picture()).toEqual(before);
 });

@@ -24,7 +24,7 @@ const open = (folder: string) =>
 test('room is made in the log', () => {
   const folder = freshFolder();
   const store = open(folder);
-  store.reserveLog();
+  store.log.reserve();
   expect(statSync(join(folder, 'store.db-wal')).size).toBe(16 * 1024 * 1024);
   store.close();
 });
@@ -39,7 +39,7 @@ test.runIf(isRoot)('a disk without room for the log is no reason not to serve (o
     store.write(() => store.putContent(Buffer.from('text')));
     expect(run('dd', 'if=/dev/zero', `of=${disk}/full`, 'bs=4096').stderr).toMatch(/No space left/);
     // The first takes what is left of the log's last page.
-    for (let i = 0; i < 2; i++) store.reserveLog();
+    for (let i = 0; i < 2; i++) store.log.reserve();
     // What is there already still serves.
     expect(store.db.pragma('quick_check(1)', { simple: true })).toBe('ok');
   } finally {

@@ -20,7 +20,7 @@ import { ExitStatus } from '../exit-status.js';
 import { memoryCommand } from '../memory-command.js';
 import { noSuchFile, parseVersion } from '../named-file.js';
 import { complain, counted, printLine, quoted } from '../output.js';
-import { describeKeeper, settlePlainFiles } from '../purge-report.js';
+import { describeKeeper, settlePlainFiles, tellDropped } from '../purge-report.js';
 import { wipe, wipeAgain } from '../wipe.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
@@ -76,12 +76,11 @@ async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitSt
         ? `purged ${quoted(shown)} with ${what}`
         : `purged version${versions.length > 1 ? 's' : ''} ${versions.join(', ')} of ${quoted(shown)}`,
     );
-    for (const backup of dropBackups(store, tree.id, name.path, sha256))
-      printLine(`deleted ${backup}, a backup from before an upgrade that held it`);
+    const isDropped = tellDropped(dropBackups(store, tree.id, name.path, sha256));
     const settled = settlePlainFiles(store, target, sha256);
     store.write(() => store.contents.sweep([], []));
     for (const keeper of keepers) complain(describeKeeper(store, project, keeper));
-    return wiped && settled && keepers.length === 0 ? ExitStatus.done : ExitStatus.unsettled;
+    return wiped && isDropped && settled && keepers.length === 0 ? ExitStatus.done : ExitStatus.unsettled;
   });
 }
 

@@ -13,6 +13,7 @@ import { ownStoreFolder, servingDaemons, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, counted, printLine, quoted } from '../output.js';
 import { mountsSeen, mountsServed, refuseMounted } from '../project-mounts.js';
+import { tellDropped } from '../purge-report.js';
 import { wipe, wipeAgain } from '../wipe.js';
 
 export function addProjectForget(command: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
@@ -55,10 +56,9 @@ async function forget(name: string, given: string | undefined): Promise<ExitStat
     await announceToDaemons(runtimeFiles(ownStoreFolder()));
     const wiped = wipe(store, await servingDaemons());
     printLine(`forgot project "${name}" with ${counted(files, 'file')} and ${counted(versions, 'version')}`);
-    for (const backup of dropBackupsOf(store, project))
-      printLine(`deleted ${backup}, a backup from before an upgrade that held it`);
+    const isDropped = tellDropped(dropBackupsOf(store, project));
     for (const folder of folders)
       printLine(`${quoted(folder)} stays as it is: remove it, too, unless a mount is to take in what lies there`);
-    return wiped ? ExitStatus.done : ExitStatus.unsettled;
+    return wiped && isDropped ? ExitStatus.done : ExitStatus.unsettled;
   });
 }

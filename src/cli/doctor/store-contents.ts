@@ -38,7 +38,7 @@ export function checkIntegrity(db: Database.Database): Result[] {
   return [
     problem(
       'the store is damaged',
-      'save what can be read ("mend memory show"), then move store.db away or put a backup in its place',
+      '"mend store check" looks closer; save what can be read ("mend memory export"), then have "mend store restore" put a backup in its place',
     ),
   ];
 }

@@ -2,9 +2,9 @@ import { existsSync, lstatSync, readdirSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
 import { shellWord } from '../../project/shell-word.js';
+import { type BackupKind, backupKind, unfinishedBy } from '../../store/backup-names.js';
 import { STORE_FILE, storeFolderExists } from '../../store/location.js';
-import { BACKUP_NAME } from '../../store/migrate.js';
-import { quoted, sized } from '../output.js';
+import { counted, quoted, sized } from '../output.js';
 import type { Examined } from './examined.js';
 import { ok, orOk, problem, problemOf, type Result, warning } from './finding.js';
 
@@ -82,24 +82,36 @@ export function checkSpace({ folder, folderAnswers }: Examined): readonly Result
 const STALE_DAYS = 30;
 const DAY = 24 * 60 * 60 * 1000;
 
-/** Backups from before an upgrade, which hold memory that may have been removed since. */
+/** Copies that mend made by itself, in words; those of `mend store backup` stay for as long as somebody wants them. */
+const BY_ITSELF: Partial<Record<BackupKind, string>> = {
+  schema: 'is a backup from before an upgrade',
+  replaced: 'is the store that "mend store restore" put another in the place of',
+};
+
+/** Copies of the store beside it, which hold memory that may have been removed since. */
 export function checkBackups({ folder, folderAnswers }: Examined): readonly Result[] {
   const names = folder !== undefined && folderAnswers ? namesIn(folder) : undefined;
   if (folder === undefined || names === undefined) return [];
-  const backups = names.filter((name) => BACKUP_NAME.test(name));
-  const faults = backups.flatMap((name) => {
-    const file = join(folder, name);
-    const stat = lstatSync(file, { throwIfNoEntry: false });
-    const days = stat ? Math.floor((Date.now() - stat.mtimeMs) / DAY) : 0;
-    if (!stat || days < STALE_DAYS) return [];
+  const kept = names.flatMap((name) => {
+    const kind = backupKind(name);
+    const stat = kind && lstatSync(join(folder, name), { throwIfNoEntry: false });
+    return kind && stat ? [{ file: join(folder, name), what: BY_ITSELF[kind], stat }] : [];
+  });
+  const faults = kept.flatMap(({ file, what, stat }) => {
+    const days = Math.floor((Date.now() - stat.mtimeMs) / DAY);
+    if (what === undefined || days < STALE_DAYS) return [];
     return [
       warning(
-        `${quoted(file)} (${sized(stat.size)}) is a backup from before an upgrade, ${days} days old, with what was removed since`,
+        `${quoted(file)} (${sized(stat.size)}) ${what}, ${days} days old, with what was removed since`,
         `delete it when all is well: rm ${shellWord(file)}`,
       ),
     ];
   });
-  return orOk(faults, backups.length === 0 ? 'no backup of an older schema is kept' : 'the backup is recent');
+  const bytes = kept.reduce((sum, { stat }) => sum + stat.size, 0);
+  return orOk(
+    faults,
+    kept.length === 0 ? 'no backup is kept beside the store' : `${counted(kept.length, 'backup')}, ${sized(bytes)}`,
+  );
 }
 
 /** What a command that was killed left in the store's folder. The daemon takes its own leftovers away when it starts. */
@@ -107,7 +119,7 @@ export function checkLeftovers({ folder, folderAnswers }: Examined): readonly Re
   const names = folder !== undefined && folderAnswers ? namesIn(folder) : undefined;
   if (folder === undefined || names === undefined) return [];
   const faults = names.flatMap((name) => {
-    const pid = /^store\.db\.schema-\d+\.backup\.(\d+)$/.exec(name)?.[1];
+    const pid = unfinishedBy(name);
     const abandoned = pid !== undefined && !existsSync(`/proc/${pid}`);
     if (!abandoned && !/^machine-id\.[0-9a-f]{8}\.tmp$/.test(name)) return [];
     const file = join(folder, name);

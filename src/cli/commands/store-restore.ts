@@ -1,0 +1,59 @@
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { usageError } from '../../errors.js';
+import { type BackupContents, openBackup } from '../../store/backup-file.js';
+import { storeExists } from '../../store/location.js';
+import { newestSchema } from '../../store/migrate.js';
+import { replaceStore } from '../../store/replace-store.js';
+import { currentFolder, ownStoreFolder } from '../context.js';
+import { ExitStatus } from '../exit-status.js';
+import { counted, printLine, quoted } from '../output.js';
+import type { Run } from '../program.js';
+import { refuseServed } from '../served-store.js';
+
+export function addStoreRestore(command: Command, run: Run): void {
+  command
+    .description('put a backup in the place of the store, which is kept beside it')
+    .argument('<file>', 'a backup, or a store that was replaced')
+    .option('--dry-run', 'only check the backup and say what would be done')
+    .addHelpText('after', HELP)
+    .action((file: string, options: { dryRun?: boolean }) => run(() => restore(file, options.dryRun === true)));
+}
+
+const HELP = `
+The backup is checked first and is not changed. Nothing may be mounted. A
+backup of an older mend is brought up to date when the store is used next.
+
+Whatever was purged after the backup was made is in the store again: purge it
+once more. The next mount takes in what lies in the plain memory folders.`;
+
+async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
+  if (text === '') throw usageError('the backup has no name: name a file');
+  const folder = ownStoreFolder();
+  const isThere = storeExists(folder);
+  await refuseServed(folder);
+  const file = resolve(currentFolder(), text);
+  const { db, holds } = openBackup(file, folder);
+  try {
+    const what = `${quoted(file)} (${describe(holds)})`;
+    if (isDry) {
+      printLine(`would restore the store from ${what}`);
+      if (isThere) printLine(`would keep the store that is there beside it, in ${quoted(folder)}`);
+      return ExitStatus.done;
+    }
+    // Checking a large backup takes a while.
+    await refuseServed(folder);
+    const kept = replaceStore(folder, db, new Date());
+    printLine(`restored the store from ${what}`);
+    if (kept !== undefined) printLine(`the store that was there is kept as ${quoted(join(folder, kept))}`);
+    printLine('what was purged after the backup was made is there again: purge it once more');
+  } finally {
+    db.close();
+  }
+  return ExitStatus.done;
+}
+
+function describe({ schema, projects, files }: BackupContents): string {
+  const old = schema === newestSchema() ? '' : `, of schema ${schema}`;
+  return `${counted(files, 'file')} of ${counted(projects, 'project')}${old}`;
+}

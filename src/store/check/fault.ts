@@ -1,0 +1,24 @@
+import Database from 'better-sqlite3';
+
+/** What is looked at; the order in which faults are told. */
+export type CheckName = 'file' | 'log' | 'pages' | 'schema' | 'references' | 'contents' | 'files' | 'versions' | 'rows';
+
+/** Something that is wrong with a store. */
+export interface Fault {
+  readonly check: CheckName;
+  /** For people, without its end. Names files, and never says what they hold. */
+  readonly message: string;
+}
+
+/** True for an error of SQLite that says that a file cannot be read as the database it should be. */
+export function isDamage(error: unknown): error is InstanceType<typeof Database.SqliteError> {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code);
+}
+
+/** Such an error in words. */
+export function damageInWords(error: { readonly code?: string | undefined }): string {
+  const code = error.code ?? '';
+  if (code.startsWith('SQLITE_NOTADB')) return 'it does not begin as a database does';
+  if (code.startsWith('SQLITE_IOERR')) return `the disk does not give back all of it (${code})`;
+  return 'its pages contradict each other';
+}
