@@ -41,7 +41,8 @@ export function attributesOf(view: View, node: TreeNode, caller: Caller): Attrib
   if (node.kind === 'directory') {
     const { mtime, atime, ctime, parent } = node;
     const root = node === view.tree.root;
-    const [ino, nlink] = [root ? 1 : node.id, parent || root ? 2 : 0];
+    // Its name, its own `.`, and the `..` of each folder in it.
+    const [ino, nlink] = [root ? 1 : node.id, parent || root ? 2 + view.foldersIn(node) : 0];
     return { attr: { ino, kind: 'directory', size: 0, mtime, atime, ctime, nlink }, attrValid: KEEP };
   }
   if (node.isLocal) {

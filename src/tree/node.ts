@@ -39,6 +39,7 @@ export class DirectoryNode extends Entry {
   /** True while the times in memory are newer than those in the store. */
   timesChanged = false;
   #sorted: TreeNode[] | undefined;
+  #folders: number | undefined;
 
   /** Children by id, which is the order that listings go on in. */
   get sorted(): readonly TreeNode[] {
@@ -46,18 +47,29 @@ export class DirectoryNode extends Entry {
     return this.#sorted;
   }
 
+  /** How many of the children are folders. */
+  get folders(): number {
+    this.#folders ??= this.sorted.reduce((count, child) => count + (child.kind === 'directory' ? 1 : 0), 0);
+    return this.#folders;
+  }
+
   add(name: string, node: TreeNode): void {
     node.parent = this;
     node.name = name;
     this.children.set(name, node);
-    this.#sorted = undefined;
+    this.#changed(node);
   }
 
   /** Takes a child out; the child keeps its name, by which it can come back. */
   remove(node: TreeNode): void {
     if (this.children.get(node.name) === node) this.children.delete(node.name);
-    this.#sorted = undefined;
+    this.#changed(node);
     node.parent = null;
+  }
+
+  #changed(child: TreeNode): void {
+    this.#sorted = undefined;
+    if (child.kind === 'directory') this.#folders = undefined;
   }
 
   row(): NodeRow {

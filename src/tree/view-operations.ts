@@ -2,8 +2,8 @@ import { constants } from 'node:os';
 import { nameFault } from '../ports/limits.js';
 import { entryFor } from './attributes.js';
 import { type AttributeChange, changeAttributes } from './changing-attributes.js';
-import type { Fh } from './handles.js';
-import { writeLocal } from './local-files.js';
+import type { Fh, Handle } from './handles.js';
+import { truncateLocal, writeLocal } from './local-files.js';
 import { makeDirectory, makeNode, removeDirectory, unlink } from './naming.js';
 import type { TreeNode } from './node.js';
 import { O_APPEND, O_DSYNC } from './open-flags.js';
@@ -150,12 +150,16 @@ export class ViewOperations {
       code = settled(view, once, () => writeThrough(view, handle, pid, offset, data, append));
     } else if (node.isLocal) {
       code = settled(view, undefined, () => writeLocal(view, node, offset, data));
-      if (handle?.kind === 'local' && !handle.wrote) {
-        handle.wrote = true;
-        view.handles.changed(handle);
-      }
+      this.#noteLocal(handle);
     } else code = errno.EBADF;
     return code === 0 ? { written: data.length } : code;
+  }
+
+  /** Notes that a local file was written through a handle. */
+  #noteLocal(handle: Handle | undefined): void {
+    if (handle?.kind !== 'local' || handle.wrote) return;
+    handle.wrote = true;
+    this.#view.handles.changed(handle);
   }
 
   fallocate(caller: Caller, id: number, fh: Fh, offset: number, length: number, mode: number): 0 | number {
@@ -163,9 +167,17 @@ export class ViewOperations {
     const node = view.file(id);
     if (typeof node === 'number') return node;
     if ((mode & ~FALLOC_FL_KEEP_SIZE) !== 0) return errno.EOPNOTSUPP;
+    // Room is not set aside: the limits are checked when it is written to.
+    const grows = (mode & FALLOC_FL_KEEP_SIZE) === 0;
     const handle = view.handles.get(fh);
-    if ((mode & FALLOC_FL_KEEP_SIZE) !== 0 || handle?.kind !== 'write')
-      return handle?.kind === 'write' ? 0 : errno.EOPNOTSUPP;
+    if (handle?.kind !== 'write') {
+      if (!node.isLocal) return errno.EBADF;
+      const end = offset + length;
+      if (!grows || end <= node.size) return 0;
+      this.#noteLocal(handle);
+      return settled(view, undefined, () => truncateLocal(view, node, end));
+    }
+    if (!grows) return 0;
     const { draft } = handle;
     const size = draft.dirty ? draft.size : contentOf(view, handle.snapshot).length;
     if (offset + length <= size) return 0;

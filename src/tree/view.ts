@@ -112,6 +112,11 @@ export class View {
     return [...parent.sorted, ...own].sort((a, b) => a.id - b.id);
   }
 
+  /** How many folders lie in a folder. */
+  foldersIn(parent: DirectoryNode): number {
+    return parent.folders + (this.#localChildren.get(parent.id)?.folders ?? 0);
+  }
+
   isEmpty(parent: DirectoryNode): boolean {
     return parent.children.size === 0 && (this.#localChildren.get(parent.id)?.children.size ?? 0) === 0;
   }

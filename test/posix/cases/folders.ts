@@ -38,7 +38,38 @@ function assertOnce(counts: Map<string, number>, names: string[]): void {
   assert.equal(wrong.length, 0, `${wrong.length} of ${names.length} untouched entries not seen exactly once`);
 }
 
+/** Asserts the link count of a folder with so many folders in it; 1 stands for a file system that does not count. */
+function assertLinks(dir: string, count: number): void {
+  const { nlink } = fs.statSync(dir);
+  assert.ok(nlink === 1 || nlink === 2 + count, `${nlink} links to a folder with ${count} folders in it`);
+}
+
 export const folders: PosixCase[] = [
+  {
+    name: 'the link count of a folder is two, and one more for each folder in it',
+    run(dir) {
+      const [a, b] = ['a', 'b'].map((name) => path.join(dir, name)) as [string, string];
+      fs.mkdirSync(a);
+      fs.mkdirSync(b);
+      assertLinks(dir, 2);
+      put(a, 'note.md');
+      for (const name of ['one', 'two', 'left.tmp']) fs.mkdirSync(path.join(a, name));
+      assertLinks(a, 3);
+      fs.renameSync(path.join(a, 'one'), path.join(b, 'one'));
+      assertLinks(a, 2);
+      assertLinks(b, 1);
+      fs.renameSync(path.join(a, 'two'), path.join(b, 'one'));
+      assertLinks(a, 1);
+      assertLinks(b, 1);
+      fs.rmdirSync(path.join(a, 'left.tmp'));
+      fs.rmdirSync(path.join(b, 'one'));
+      assertLinks(a, 0);
+      assertLinks(b, 0);
+      fs.renameSync(a, path.join(b, 'a'));
+      assertLinks(dir, 1);
+      assertLinks(b, 1);
+    },
+  },
   {
     name: 'mkdir, list, rmdir',
     run(dir) {

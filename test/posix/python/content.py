@@ -1,9 +1,10 @@
 """Reading and writing beyond read and write: vectors, holes, copies inside the kernel."""
 
+import ctypes
 import errno
 import os
 
-from .registry import case, equal, get, get_from, opened, put, refuses
+from .registry import case, checked, equal, get, get_from, libc, opened, put, refuses
 
 
 @case('pwrite with O_APPEND goes to the end whatever its offset says')
@@ -98,6 +99,47 @@ def holes(d):
                 break
             equal(content[at:data].strip(b'\0'), b'')
             at = os.lseek(fd, data, os.SEEK_HOLE)
+
+
+KEEP_SIZE, PUNCH_HOLE = 1, 2
+
+
+def fallocate(fd, mode, offset, length):
+    """fallocate(2) itself: `posix_fallocate` of the C library writes zeros where a file system has none."""
+    return checked(libc.fallocate(fd, mode, ctypes.c_long(offset), ctypes.c_long(length)))
+
+
+def check_fallocate(d):
+    for name in ('a.md', 'a.tmp'):
+        path = put(d, name, b'text')
+        with opened(path, os.O_RDWR) as fd:
+            fallocate(fd, 0, 2, 5998)
+            equal(get_from(fd), b'text' + bytes(5996))
+            fallocate(fd, 0, 0, 100)
+            fallocate(fd, KEEP_SIZE, 4000, 8000)
+            equal(os.fstat(fd).st_size, 6000)
+            os.pwrite(fd, b'end', 7000)
+        equal(get(path), b'text' + bytes(6996) + b'end')
+        with opened(path, os.O_RDONLY) as fd:
+            refuses('EBADF', fallocate, fd, 0, 0, 10_000)
+        equal(os.stat(path).st_size, 7003)
+
+
+@case('fallocate grows a file with zeros, and not with KEEP_SIZE')
+def fallocate_grows(d):
+    check_fallocate(d)
+    with opened(f'{d}/a.md', os.O_RDWR) as fd:
+        fallocate(fd, PUNCH_HOLE | KEEP_SIZE, 0, 4096)
+        equal(get_from(fd), bytes(7000) + b'end')
+
+
+@fallocate_grows.on_mount('content is stored whole and has no holes: making one is refused, and changes nothing')
+def _(d):
+    check_fallocate(d)
+    for name in ('a.md', 'a.tmp'):
+        with opened(f'{d}/{name}', os.O_RDWR) as fd:
+            refuses('EOPNOTSUPP', fallocate, fd, PUNCH_HOLE | KEEP_SIZE, 0, 4096)
+            equal(get_from(fd), b'text' + bytes(6996) + b'end')
 
 
 @case('posix_fallocate grows with zeros and never shrinks')
