@@ -59,6 +59,7 @@ export class Store implements TreeStore {
   follow: (changes: Change[] | undefined) => unknown = () => false;
   /** Called after each transaction that was committed. */
   committed: () => void = () => undefined;
+  readonly isOfTree = (tree: number, content: number): boolean => this.versions.has(tree, content);
 
   readonly #ids: Ids;
   readonly #local: LocalTable;
@@ -151,8 +152,8 @@ export class Store implements TreeStore {
 
   /** The tree of a project and harness, made when there is none. */
   treeOf(project: number, harness: string): TreeRow {
-    const make = (): TreeRow => this.trees.create(project, harness, () => this.newId(), now());
-    return this.trees.find(project, harness) ?? this.write(() => this.trees.find(project, harness) ?? make(), true);
+    const find = (): TreeRow | undefined => this.trees.find(project, harness);
+    return find() ?? this.write(() => find() ?? this.trees.create(project, harness, () => this.newId(), now()), true);
   }
 
   loadNodes(tree: number, mount: number): NodeRow[] {
@@ -165,8 +166,7 @@ export class Store implements TreeStore {
   }
 
   loadOrphans(tree: number): NodeRow[] {
-    const row = this.trees.get(tree);
-    return row ? this.nodes.orphansOf(tree, row.root) : [];
+    return this.nodes.orphansOf(tree, this.trees.get(tree)?.root ?? 0);
   }
 
   loadDrafts(tree: number): StoredDraft[] {
