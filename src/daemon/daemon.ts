@@ -1,13 +1,7 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import {
-  createMessageConnection,
-  type MessageConnection,
-  ResponseError,
-  StreamMessageReader,
-  StreamMessageWriter,
-} from 'vscode-jsonrpc/node.js';
+import { createMessageConnection, type MessageConnection, ResponseError } from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
@@ -22,8 +16,10 @@ import {
   statusRequest,
   unmountRequest,
 } from './control-protocol.js';
+import { ControlReader, ControlWriter } from './control-streams.js';
 import type { Inheritance, Keeper } from './keeper.js';
 import { Mounter } from './mounter.js';
+import { refuseFolder } from './own-file.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
@@ -128,7 +124,8 @@ export class Daemon {
       this.#connected.delete(socket);
       this.stopWhenIdle();
     });
-    const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
+    const reader = new ControlReader(socket);
+    const rpc = createMessageConnection(reader, new ControlWriter(socket, reader));
     socket.on('error', () => rpc.dispose());
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
@@ -237,7 +234,9 @@ export class Daemon {
 }
 
 async function listen(server: Server, files: RuntimeFiles): Promise<void> {
-  rmSync(join(files.folder, files.socket), { force: true });
+  const path = join(files.folder, files.socket);
+  refuseFolder(path);
+  rmSync(path, { force: true });
   const short = shortPath(files.folder, files.socket);
   await new Promise<void>((resolve, reject) => {
     server.on('error', reject);

@@ -1,7 +1,8 @@
-import { closeSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, constants, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { isSystemError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import type { Journal } from '../ports/journal.js';
+import { openOwn } from './own-file.js';
 
 /** Bytes beyond twice what is current from which on the file is written anew. */
 const SLACK = 2 * 1024 * 1024;
@@ -126,14 +127,14 @@ export class JournalFile implements Journal {
       if (!takesOver || !isSystemError(error, 'ENOSPC', 'EDQUOT')) throw error;
       log('warn', 'no room for the journal of open files', { error: describeError(error) });
       this.#isBroken = true;
-      return openSync(this.#path, 'a', 0o600);
+      return openOwn(this.#path, constants.O_WRONLY | constants.O_APPEND);
     }
   }
 
   /** Writes a new file of what counts, and gives back its descriptor, for appending. */
   #rewrite(): number {
     const fresh = `${this.#path}.new`;
-    const fd = openSync(fresh, 'w', 0o600);
+    const fd = openOwn(fresh, constants.O_WRONLY | constants.O_TRUNC);
     let lines = '';
     for (const [key, text] of this.#current) lines += `[${JSON.stringify(key)},${text}]\n`;
     const bytes = Buffer.from(lines);

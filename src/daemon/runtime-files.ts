@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadNative } from '../fuse/native.js';
+import { openOwn, prepareOwnFolder } from './own-file.js';
 
 /**
  * A daemon serves one store in one mount namespace: what it mounts is seen only there. Its lock and control socket
@@ -31,10 +32,12 @@ export function runtimeFiles(storeFolder: string): RuntimeFiles {
   };
 }
 
-/** Takes the daemon's lock, which lasts as long as its descriptor or a copy is open; undefined when another daemon has it. */
+/**
+ * Takes the daemon's lock, which lasts as long as its descriptor or a copy is open; undefined when another daemon has it.
+ * @throws {MendError} when something else is in the place of the folder or the lock
+ */
 export function takeLock(files: RuntimeFiles): number | undefined {
-  mkdirSync(files.folder, { recursive: true, mode: 0o700 });
-  chmodSync(files.folder, 0o700);
+  prepareOwnFolder(files.folder);
   return lock(files.lock);
 }
 
@@ -75,7 +78,7 @@ export function knownOwners(files: RuntimeFiles): string[] {
 }
 
 function lock(path: string): number | undefined {
-  const fd = openSync(path, 'a', 0o600);
+  const fd = openOwn(path, constants.O_WRONLY | constants.O_APPEND);
   if (loadNative().lockFile(fd) === 0) return fd;
   closeSync(fd);
   return undefined;
@@ -86,6 +89,6 @@ function lock(path: string): number | undefined {
  * `close` ends its validity.
  */
 export function shortPath(folder: string, name: string): { path: string; close: () => void } {
-  const fd = openSync(folder, 'r');
+  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   return { path: `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
 }
