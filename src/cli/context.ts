@@ -14,8 +14,9 @@ import { printable } from '../project/printable.js';
 import { discoverRepository, type Repository } from '../project/repository.js';
 import { findProject, projectByName, resolveProject } from '../project/resolve.js';
 import { shellWord } from '../project/shell-word.js';
-import { STORE_FILE, storeExists, storeFolder } from '../store/location.js';
+import { STORE_FILE, storeExists, storeFolder, storeFolderExists } from '../store/location.js';
 import { explain } from '../store/open-database.js';
+import { displaced, isDisplaced } from '../store/place.js';
 import type { Project } from '../store/projects.js';
 import { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
@@ -29,13 +30,24 @@ export function ownStoreFolder(): string {
 }
 
 /**
+ * True when this person has a store already.
+ * @throws {MendError} when there is one that was taken from its place while it is in use
+ */
+export function hasStore(): boolean {
+  const folder = ownStoreFolder();
+  const file = join(folder, STORE_FILE);
+  if (storeFolderExists(folder) && isDisplaced(file)) throw displaced(file);
+  return storeExists(folder);
+}
+
+/**
  * Opens the store, runs `work` on it, and closes it.
  * @param check looks for damage first, which takes a moment with a large store
  */
 export async function withStore<T>(create: boolean, work: (store: Store) => T | Promise<T>, check = false): Promise<T> {
   const folder = ownStoreFolder();
-  if (!create && !storeExists(folder))
-    throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
+  const file = join(folder, STORE_FILE);
+  if (!hasStore() && !create) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
   try {
     const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
     try {
@@ -44,7 +56,7 @@ export async function withStore<T>(create: boolean, work: (store: Store) => T | 
       store.close();
     }
   } catch (error) {
-    throw explain(error, join(folder, STORE_FILE));
+    throw explain(error, file);
   }
 }
 

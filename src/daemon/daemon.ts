@@ -55,7 +55,7 @@ export class Daemon {
     this.#mounter = mounter;
     this.#server = server;
     this.#peers = peers;
-    this.#care = new StoreCare(store, thread);
+    this.#care = new StoreCare(store, thread, () => keeper.replace());
   }
 
   /**
@@ -192,7 +192,11 @@ export class Daemon {
   #leave(): void {
     this.#stopping ??= new Promise(() => undefined);
     this.#care.end();
-    const restOnce = this.#mounter.rest().then(() => this.#thread.rest());
+    const restOnce = this.#mounter
+      .rest()
+      .then(() => this.#thread.rest())
+      // Where somebody removed the log, what is in it has to go into the database.
+      .then(() => this.#store.place?.fault === 'log' && this.#store.db.pragma('wal_checkpoint(FULL)'));
     restOnce.then(
       () => process.exit(0),
       (error: unknown) => fail(error),

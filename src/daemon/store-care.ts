@@ -1,4 +1,9 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { HeldFolder } from '../import/held-folder.js';
 import { describeError, log } from '../log.js';
+import { STORE_FILE } from '../store/location.js';
+import type { PlaceFault } from '../store/place.js';
 import type { Store } from '../store/store.js';
 import type { ServingThread } from './serving-thread.js';
 
@@ -17,14 +22,26 @@ const SERVED_AGE = 7 * 86_400 * 1e6;
 const LOG_PAGES = 1000;
 const LOG_PAGES_MOST = 16_000;
 
+/** Turns after which everybody has noticed that the database is not in its place, and nothing is written to it. */
+const RESCUE = 3;
+
 /** Looks after a store beside the thread that serves it. */
 export class StoreCare {
   readonly #store: Store;
   readonly #thread: ServingThread;
   readonly #timers: readonly NodeJS.Timeout[];
+  readonly #replace: () => void;
   #isEnded = false;
+  #fault: PlaceFault | undefined;
+  /** Turns since it came up. */
+  #turns = 0;
+  /** The store's folder, wherever it is moved. */
+  readonly #folder: HeldFolder;
 
-  constructor(store: Store, thread: ServingThread) {
+  /** @param replace has another server take over, which opens the store anew */
+  constructor(store: Store, thread: ServingThread, replace: () => void) {
+    this.#replace = replace;
+    this.#folder = HeldFolder.open(store.folder);
     this.#store = store;
     this.#thread = thread;
     this.#timers = [setInterval(() => this.#takeCare(), CARE), setInterval(() => this.#sweepContents(), SWEEP)];
@@ -33,6 +50,33 @@ export class StoreCare {
   end(): void {
     this.#isEnded = true;
     for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  /** Sees to it that nothing is lost when somebody takes the store's files away while they are in use. */
+  #isDisplaced(): boolean {
+    const fault = this.#store.place?.fault;
+    const isNews = fault !== this.#fault;
+    this.#fault = fault;
+    this.#turns = isNews ? 0 : this.#turns + 1;
+    if (fault === undefined) return false;
+    if (fault === 'database') {
+      if (this.#turns === RESCUE) this.#rescue();
+      return true;
+    }
+    // What is in the log alone moves into the database; a server that starts then has a new log.
+    this.#store.db.pragma('wal_checkpoint(FULL)');
+    if (isNews) {
+      log('error', 'the log of the store was moved or removed while it is in use: another server takes over');
+      this.#replace();
+    }
+    return true;
+  }
+
+  #rescue(): void {
+    const copy = join(this.#folder.path, `${STORE_FILE}.rescued-${Date.now()}`);
+    log('error', 'the store was moved, removed or replaced while it is in use: nothing is written', { copy });
+    this.#store.db.prepare('VACUUM INTO ?').run(copy);
+    chmodSync(copy, 0o600);
   }
 
   /** Deletes what nobody needs any more, in turns that keep nobody waiting for long. */
@@ -49,6 +93,7 @@ export class StoreCare {
   async #sweepOnce(): Promise<boolean> {
     const held = await this.#thread.held();
     if (this.#isEnded) return false;
+    if (this.#store.place?.fault) return false;
     const { contents, feed } = this.#store;
     const ids = contents.unreferenced(held);
     this.#store.write(() => {
@@ -61,6 +106,7 @@ export class StoreCare {
 
   #takeCare(): void {
     try {
+      if (this.#isDisplaced()) return;
       const [state] = this.#store.db.pragma('wal_checkpoint(NOOP)') as { log: number }[];
       const pages = state?.log ?? 0;
       if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');

@@ -68,8 +68,11 @@ export function migrate(db: Database.Database, file?: string): void {
   }).immediate();
 }
 
-/** Name of the backup of a store that was of an older schema, as a pattern for names in the store's folder. */
-export const BACKUP_NAME = /^store\.db\.schema-\d+\.backup(\.\d+)?$/;
+/**
+ * Names of copies in a store's folder: the backup of a store that was of an older schema, and what a daemon saved of one
+ * that was taken away from it.
+ */
+export const BACKUP_NAME = /^store\.db\.(schema-\d+\.backup(\.\d+)?|rescued-\d+)$/;
 
 /** Through a name of this process's own: several may be about to migrate the same store. */
 function backUp(db: Database.Database, file: string): void {

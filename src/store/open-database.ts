@@ -4,6 +4,7 @@ import Database from 'better-sqlite3';
 import { isSystemError, MendError } from '../errors.js';
 import { STORE_FILE, storeExists, storeFolderExists } from './location.js';
 import { migrate, refuseForeign } from './migrate.js';
+import { displaced, isDisplaced } from './place.js';
 
 /** How long, in ms, a statement waits for another process that holds the store. */
 const BUSY_TIMEOUT = 10_000;
@@ -23,6 +24,7 @@ export interface OpenOptions {
 export function openDatabase(folder: string, options: OpenOptions): Database.Database {
   const file = join(folder, STORE_FILE);
   prepareFolder(folder, options.create);
+  if (isDisplaced(file)) throw displaced(file);
   prepareFile(file, options.create);
   let db: Database.Database | undefined;
   try {

@@ -23,6 +23,7 @@ import { LocalTable } from './local-table.js';
 import { STORE_FILE } from './location.js';
 import { NodeTable } from './node-table.js';
 import { type OpenOptions, openDatabase } from './open-database.js';
+import { StorePlace } from './place.js';
 import { ensureMachine, type MachineIdentity, ProjectTable } from './projects.js';
 import { SessionTable } from './session-table.js';
 import { type TreeRow, TreeTable } from './tree-table.js';
@@ -59,11 +60,15 @@ export class Store implements TreeStore {
   follow: (changes: Change[] | undefined) => unknown = () => false;
   /** Called after each transaction that was committed. */
   committed: () => void = () => undefined;
+  readonly contentIfKept = (id: number): Buffer | undefined => this.contents.find(id);
+  readonly loadNode = (id: number): NodeRow | undefined => this.nodes.get(id);
   readonly isOfTree = (tree: number, content: number): boolean => this.versions.has(tree, content);
 
   readonly #ids: Ids;
   readonly #local: LocalTable;
-  readonly #flusher: Flusher | undefined; // undefined for a store in memory
+  // Undefined for a store in memory.
+  readonly #flusher: Flusher | undefined;
+  readonly place: StorePlace | undefined;
   readonly #begin;
   readonly #commit;
   readonly #rollback;
@@ -90,7 +95,9 @@ export class Store implements TreeStore {
     this.#rollback = this.db.prepare('ROLLBACK');
     this.machine = ensureMachine(this.db, options.machine());
     this.feed = new Feed(this.db);
-    this.#flusher = this.db.memory ? undefined : new Flusher(join(folder, STORE_FILE));
+    const file = join(folder, STORE_FILE);
+    this.#flusher = this.db.memory ? undefined : new Flusher(file);
+    this.place = this.db.memory ? undefined : new StorePlace(file);
   }
 
   get now(): number {
@@ -99,6 +106,7 @@ export class Store implements TreeStore {
 
   write<T>(work: () => T, anyway = false): T {
     if (this.db.inTransaction) return work();
+    this.place?.check();
     this.#begin.run();
     let seen = this.feed.seen;
     try {
@@ -142,10 +150,6 @@ export class Store implements TreeStore {
     return this.contents.get(id);
   }
 
-  contentIfKept(id: number): Buffer | undefined {
-    return this.contents.find(id);
-  }
-
   putContent(bytes: Buffer): number {
     return this.contents.put(bytes);
   }
@@ -159,10 +163,6 @@ export class Store implements TreeStore {
   loadNodes(tree: number, mount: number): NodeRow[] {
     const row = this.trees.get(tree);
     return row ? this.nodes.walk(row.root, mount) : [];
-  }
-
-  loadNode(id: number): NodeRow | undefined {
-    return this.nodes.get(id);
   }
 
   loadOrphans(tree: number): NodeRow[] {

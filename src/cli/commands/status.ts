@@ -8,7 +8,8 @@ import { askDaemon } from '../../daemon/launch.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { version } from '../../daemon/version.js';
 import { MendError } from '../../errors.js';
-import { STORE_FILE, storeExists } from '../../store/location.js';
+import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location.js';
+import { displaced, isDisplaced } from '../../store/place.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, counted, printJson, printLine, printTable, quoted } from '../output.js';
@@ -41,7 +42,8 @@ export function addStatus(program: Command, run: (work: () => Promise<ExitStatus
 async function status(json: boolean): Promise<ExitStatus> {
   const folder = ownStoreFolder();
   // Opening the store says clearly what is wrong with it, where something is.
-  const dead = storeExists(folder) ? await withStore(false, deadMountsOf) : [];
+  const isInUseElsewhere = storeFolderExists(folder) && isDisplaced(join(folder, STORE_FILE));
+  const dead = storeExists(folder) && !isInUseElsewhere ? await withStore(false, deadMountsOf) : [];
   const answer = (await askDaemon(folder, (rpc) => inTime(rpc.sendRequest(statusRequest)))) ?? NO_DAEMON;
   const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
   if (json) printJson(document(answer, store));
@@ -49,6 +51,7 @@ async function status(json: boolean): Promise<ExitStatus> {
   for (const { refused, project } of answer.mounts) {
     if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
+  if (isInUseElsewhere) complain(displaced(join(folder, STORE_FILE)).message);
   if (answer.pid !== null && answer.supervisor_pid === null)
     complain(`the supervisor was ended, so the mounts end with process ${answer.pid}: unmount and mount again`);
   const failure = answer.pid === null ? failureOf(folder) : undefined;

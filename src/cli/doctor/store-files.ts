@@ -4,6 +4,7 @@ import { isSystemError } from '../../errors.js';
 import { shellWord } from '../../project/shell-word.js';
 import { STORE_FILE, storeFolderExists } from '../../store/location.js';
 import { BACKUP_NAME } from '../../store/migrate.js';
+import { displaced, isDisplaced } from '../../store/place.js';
 import { quoted, sized } from '../output.js';
 import type { Examined } from './examined.js';
 import { ok, orOk, problem, problemOf, type Result, warning } from './finding.js';
@@ -20,6 +21,8 @@ export function checkFolder({ folder, folderAnswers, uid }: Examined): readonly 
   } catch (error) {
     return [problemOf(error)];
   }
+  const store = join(folder, STORE_FILE);
+  if (isDisplaced(store)) return [problemOf(displaced(store))];
   if ((lstatSync(folder).mode & 0o077) !== 0)
     return [problem(`others may enter the store's folder ${quoted(folder)}`, `run "chmod 700 ${shellWord(folder)}"`)];
   const faults = ['', '-wal', '-shm'].flatMap((end) => {
