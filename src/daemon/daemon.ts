@@ -26,6 +26,7 @@ import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
+import { giveRoom } from './spare-room.js';
 import { StoreCare } from './store-care.js';
 import { version } from './version.js';
 
@@ -55,7 +56,7 @@ export class Daemon {
     this.#mounter = mounter;
     this.#server = server;
     this.#peers = peers;
-    this.#care = new StoreCare(store, thread, () => keeper.replace());
+    this.#care = new StoreCare(store, thread, runtimeFiles(store.folder).room, () => keeper.replace());
   }
 
   /**
@@ -72,6 +73,7 @@ export class Daemon {
     const { limits } = readSettings(process.env);
     const files = runtimeFiles(folder);
     const isFirst = inheritance.held.length === 0;
+    if (!isFirst) giveRoom(files.room);
     const store = new Store(folder, {
       create: isFirst,
       check: isFirst,
@@ -110,6 +112,7 @@ export class Daemon {
     if (requests.length > 0) await thread.resume(requests);
     await mounter.mountAgain(inheritance.lost);
     keeper.onLeave = () => started.#leave();
+    started.#care.begin();
     return started;
   }
 
@@ -226,7 +229,9 @@ export class Daemon {
     this.#server.close();
     this.#peers.close();
     await this.#thread.stop();
-    removeRehearsals(this.#store.folder, runtimeFiles(this.#store.folder).owner);
+    const { owner, room } = runtimeFiles(this.#store.folder);
+    removeRehearsals(this.#store.folder, owner);
+    giveRoom(room);
     this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
     this.#store.close();
     log('info', 'daemon ended');

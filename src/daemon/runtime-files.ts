@@ -16,6 +16,8 @@ export interface RuntimeFiles {
   readonly journal: string;
   /** Why the supervisor gave up, where it did. */
   readonly failure: string;
+  /** Room on the disk for a server that takes over. */
+  readonly room: string;
   /** Name of the control socket within `folder`. */
   readonly socket: string;
 }
@@ -28,7 +30,7 @@ export function runtimeFiles(storeFolder: string): RuntimeFiles {
   const named = (end: string): string => join(folder, `${owner}.${end}`);
   return {
     ...{ owner, folder, lock: named('lock'), socket: `${owner}.sock` },
-    ...{ journal: named('journal'), failure: named('failure') },
+    ...{ journal: named('journal'), failure: named('failure'), room: named('room') },
   };
 }
 

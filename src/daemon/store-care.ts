@@ -6,6 +6,7 @@ import { STORE_FILE } from '../store/location.js';
 import type { PlaceFault } from '../store/place.js';
 import type { Store } from '../store/store.js';
 import type { ServingThread } from './serving-thread.js';
+import { keepRoom } from './spare-room.js';
 
 /** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
 const CARE = 200;
@@ -29,7 +30,8 @@ const RESCUE = 3;
 export class StoreCare {
   readonly #store: Store;
   readonly #thread: ServingThread;
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #room: string;
+  #timers: readonly NodeJS.Timeout[] = [];
   readonly #replace: () => void;
   #isEnded = false;
   #fault: PlaceFault | undefined;
@@ -38,13 +40,33 @@ export class StoreCare {
   /** The store's folder, wherever it is moved. */
   readonly #folder: HeldFolder;
 
-  /** @param replace has another server take over, which opens the store anew */
-  constructor(store: Store, thread: ServingThread, replace: () => void) {
+  /**
+   * @param room where some room on the disk is kept
+   * @param replace has another server take over, which opens the store anew
+   */
+  constructor(store: Store, thread: ServingThread, room: string, replace: () => void) {
+    this.#room = room;
     this.#replace = replace;
     this.#folder = HeldFolder.open(store.folder);
     this.#store = store;
     this.#thread = thread;
-    this.#timers = [setInterval(() => this.#takeCare(), CARE), setInterval(() => this.#sweepContents(), SWEEP)];
+  }
+
+  begin(): void {
+    const now = (): void => {
+      this.#keepRoom();
+      this.#sweepContents();
+    };
+    this.#timers = [setInterval(() => this.#takeCare(), CARE), setInterval(now, SWEEP)];
+    this.#keepRoom();
+  }
+
+  #keepRoom(): void {
+    try {
+      if (!this.#isEnded && this.#fault === undefined) keepRoom(this.#room);
+    } catch (error) {
+      log('warn', 'no room can be kept on the disk', { error: describeError(error) });
+    }
   }
 
   end(): void {

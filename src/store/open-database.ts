@@ -134,11 +134,17 @@ function damaged(file: string, cause?: unknown): MendError {
   });
 }
 
+/** True for an error, or one that it was made from, that says that there is no room on the disk. */
+export function isDiskFull(error: unknown): boolean {
+  if (isSystemError(error, 'SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT')) return true;
+  return error instanceof MendError && error.cause !== undefined && isDiskFull(error.cause);
+}
+
 /** A sentence for people in place of an error of SQLite or of its files, where there is one to say. */
 export function explain(error: unknown, file: string): unknown {
   const code = isSystemError(error) ? String(error.code) : '';
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT')) return damaged(file, error);
-  if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
+  if (isDiskFull(error))
     return new MendError(`the disk with the store ${file} is full: make room and try again`, { cause: error });
   const isOfFile = code === 'EACCES' && String((error as NodeJS.ErrnoException).path).startsWith(file);
   if (code.startsWith('SQLITE_CANTOPEN') || code.startsWith('SQLITE_READONLY') || isOfFile) {
