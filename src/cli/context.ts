@@ -15,8 +15,9 @@ import { printable } from '../project/printable.js';
 import { discoverRepository, type Repository } from '../project/repository.js';
 import { findProject, projectByName, resolveProject } from '../project/resolve.js';
 import { shellWord } from '../project/shell-word.js';
-import { STORE_FILE, storeExists, storeFolder } from '../store/location.js';
+import { STORE_FILE, storeExists, storeFolder, storeFolderExists } from '../store/location.js';
 import { explain } from '../store/open-database.js';
+import { displaced, isDisplaced } from '../store/place.js';
 import type { Project } from '../store/projects.js';
 import { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
@@ -30,6 +31,17 @@ export function ownStoreFolder(): string {
 }
 
 /**
+ * True when this person has a store already.
+ * @throws {MendError} when there is one that was taken from its place while it is in use
+ */
+export function hasStore(): boolean {
+  const folder = ownStoreFolder();
+  const file = join(folder, STORE_FILE);
+  if (storeFolderExists(folder) && isDisplaced(file)) throw displaced(file);
+  return storeExists(folder);
+}
+
+/**
  * Opens the store, runs `work` on it, and closes it. After an unclean stop it is looked through first.
  * @param atStart it is opened to be served
  */
@@ -39,8 +51,8 @@ export async function withStore<T>(
   atStart = false,
 ): Promise<T> {
   const folder = ownStoreFolder();
-  if (!create && !storeExists(folder))
-    throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
+  const file = join(folder, STORE_FILE);
+  if (!hasStore() && !create) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
   try {
     const files = runtimeFiles(folder);
     const { check, stops, large } = inspectionOf(folder, files, atStart);
@@ -54,7 +66,7 @@ export async function withStore<T>(
       store.close();
     }
   } catch (error) {
-    throw explain(error, join(folder, STORE_FILE));
+    throw explain(error, file);
   }
 }
 

@@ -2,9 +2,8 @@ import { hostname } from 'node:os';
 import { MendError } from '../errors.js';
 import { knownMachineId } from '../project/machine.js';
 import { copyOfStore } from '../store/copy-of-store.js';
-import { storeExists } from '../store/location.js';
 import { Store } from '../store/store.js';
-import { ownStoreFolder } from './context.js';
+import { hasStore, ownStoreFolder } from './context.js';
 
 /** The machine id of a machine that has none yet: what is done with it is thrown away. */
 const NONE_YET = '0'.repeat(32);
@@ -15,8 +14,7 @@ const NONE_YET = '0'.repeat(32);
  */
 export async function withCopyOfStore(create: boolean, work: (store: Store) => Promise<void>): Promise<void> {
   const folder = ownStoreFolder();
-  if (!create && !storeExists(folder))
-    throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
+  if (!hasStore() && !create) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
   const machine = { machineId: knownMachineId(folder) ?? NONE_YET, name: hostname() || 'localhost' };
   const database = copyOfStore(folder);
   const store = new Store(folder, { create: false, owner: 'command', machine: () => machine, database });

@@ -100,4 +100,5 @@ const COPIES = {
   schema: 'a backup from before an upgrade',
   backup: 'a backup',
   replaced: 'a replaced store',
+  rescued: 'a rescued store',
 } as const;

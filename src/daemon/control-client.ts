@@ -1,13 +1,8 @@
 import { connect, type Socket } from 'node:net';
-import {
-  createMessageConnection,
-  type Message,
-  type MessageConnection,
-  StreamMessageReader,
-  StreamMessageWriter,
-} from 'vscode-jsonrpc/node.js';
+import { createMessageConnection, type MessageConnection } from 'vscode-jsonrpc/node.js';
 import { isSystemError } from '../errors.js';
 import { catchUpRequest } from './control-protocol.js';
+import { ControlReader, ControlWriter } from './control-streams.js';
 import { isLocked, knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
 
 /** A connection to a daemon's control socket. */
@@ -16,27 +11,6 @@ export interface ControlClient {
   /** Resolves when the daemon is gone, or `close` was called. */
   readonly closed: Promise<void>;
   close(): void;
-}
-
-/**
- * Writes to a daemon that may be gone: who asks learns of that by `closed`. The library itself lets a request that could
- * not be written end the process, since nobody can catch what it throws then.
- */
-class QuietWriter extends StreamMessageWriter {
-  readonly #socket: Socket;
-
-  constructor(socket: Socket) {
-    super(socket);
-    this.#socket = socket;
-  }
-
-  override async write(message: Message): Promise<void> {
-    try {
-      await super.write(message);
-    } catch {
-      this.#socket.destroy();
-    }
-  }
 }
 
 /** Longest wait, in ms, for a daemon that is not of this namespace to apply a change. */
@@ -58,7 +32,8 @@ export async function connectControl(
       const attempt = connect(short.path, () => resolve(attempt));
       attempt.on('error', reject);
     });
-    const rpc = createMessageConnection(new StreamMessageReader(socket), new QuietWriter(socket));
+    const reader = new ControlReader(socket);
+    const rpc = createMessageConnection(reader, new ControlWriter(socket, reader));
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
     socket.on('error', () => socket.destroy());
     rpc.onError(() => socket.destroy());
@@ -92,7 +67,7 @@ function openFolder(folder: string, name: string): ReturnType<typeof shortPath> 
   try {
     return shortPath(folder, name);
   } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return undefined;
     throw error;
   }
 }
@@ -103,7 +78,7 @@ export async function announceToDaemons(files: RuntimeFiles): Promise<void> {
   try {
     owners = knownOwners(files);
   } catch (error) {
-    if (isSystemError(error, 'ENOENT')) return;
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return;
     throw error;
   }
   await Promise.all(

@@ -1,13 +1,7 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import {
-  createMessageConnection,
-  type MessageConnection,
-  ResponseError,
-  StreamMessageReader,
-  StreamMessageWriter,
-} from 'vscode-jsonrpc/node.js';
+import { createMessageConnection, type MessageConnection, ResponseError } from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
@@ -22,14 +16,17 @@ import {
   statusRequest,
   unmountRequest,
 } from './control-protocol.js';
+import { ControlReader, ControlWriter } from './control-streams.js';
 import type { Inheritance, Keeper } from './keeper.js';
 import { Mounter } from './mounter.js';
+import { refuseFolder } from './own-file.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
+import { giveRoom } from './spare-room.js';
 import { StoreCare } from './store-care.js';
 import { inspectionOf, markClosed, markOpen, settleStops } from './unclean-stop.js';
 import { version } from './version.js';
@@ -60,7 +57,7 @@ export class Daemon {
     this.#mounter = mounter;
     this.#server = server;
     this.#peers = peers;
-    this.#care = new StoreCare(store, thread);
+    this.#care = new StoreCare(store, thread, runtimeFiles(store.folder).room, () => keeper.replace());
   }
 
   /**
@@ -82,6 +79,7 @@ export class Daemon {
     const inspection = isFirst ? inspectionOf(folder, files, true) : undefined;
     if (inspection?.large !== undefined)
       log('info', 'looking for damage after an unclean stop', { bytes: inspection.large });
+    if (!isFirst) giveRoom(files.room);
     const store = new Store(folder, {
       create: isFirst,
       check: inspection?.check,
@@ -122,6 +120,7 @@ export class Daemon {
     if (requests.length > 0) await thread.resume(requests);
     await mounter.mountAgain(inheritance.lost);
     keeper.onLeave = () => started.#leave();
+    started.#care.begin();
     return started;
   }
 
@@ -136,7 +135,8 @@ export class Daemon {
       this.#connected.delete(socket);
       this.stopWhenIdle();
     });
-    const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
+    const reader = new ControlReader(socket);
+    const rpc = createMessageConnection(reader, new ControlWriter(socket, reader));
     socket.on('error', () => rpc.dispose());
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
@@ -203,7 +203,11 @@ export class Daemon {
   #leave(): void {
     this.#stopping ??= new Promise(() => undefined);
     this.#care.end();
-    const restOnce = this.#mounter.rest().then(() => this.#thread.rest());
+    const restOnce = this.#mounter
+      .rest()
+      .then(() => this.#thread.rest())
+      // Where somebody removed the log, what is in it has to go into the database.
+      .then(() => this.#store.place?.fault === 'log' && this.#store.db.pragma('wal_checkpoint(FULL)'));
     restOnce.then(
       () => process.exit(0),
       (error: unknown) => fail(error),
@@ -233,7 +237,9 @@ export class Daemon {
     this.#server.close();
     this.#peers.close();
     await this.#thread.stop();
-    removeRehearsals(this.#store.folder, runtimeFiles(this.#store.folder).owner);
+    const { owner, room } = runtimeFiles(this.#store.folder);
+    removeRehearsals(this.#store.folder, owner);
+    giveRoom(room);
     this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
     this.#store.close();
     markClosed(runtimeFiles(this.#store.folder));
@@ -246,7 +252,9 @@ export class Daemon {
 }
 
 async function listen(server: Server, files: RuntimeFiles): Promise<void> {
-  rmSync(join(files.folder, files.socket), { force: true });
+  const path = join(files.folder, files.socket);
+  refuseFolder(path);
+  rmSync(path, { force: true });
   const short = shortPath(files.folder, files.socket);
   await new Promise<void>((resolve, reject) => {
     server.on('error', reject);

@@ -1,7 +1,8 @@
-import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, constants, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { isSystemError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import type { Journal } from '../ports/journal.js';
+import { openOwn } from './own-file.js';
 
 /** Bytes beyond twice what is current from which on the file is written anew. */
 const SLACK = 2 * 1024 * 1024;
@@ -29,7 +30,7 @@ export class JournalFile implements Journal {
   constructor(path: string, takesOver: boolean) {
     this.#path = path;
     if (takesOver) this.#read();
-    this.#fd = this.#rewrite();
+    this.#fd = this.#begin(takesOver);
   }
 
   note(key: string, value: (() => unknown) | undefined, canWait = false): void {
@@ -118,15 +119,33 @@ export class JournalFile implements Journal {
     }
   }
 
+  /** A new file; where there is no room for one, the old one goes on for now. */
+  #begin(takesOver: boolean): number {
+    try {
+      return this.#rewrite();
+    } catch (error) {
+      if (!takesOver || !isSystemError(error, 'ENOSPC', 'EDQUOT')) throw error;
+      log('warn', 'no room for the journal of open files', { error: describeError(error) });
+      this.#isBroken = true;
+      return openOwn(this.#path, constants.O_WRONLY | constants.O_APPEND);
+    }
+  }
+
   /** Writes a new file of what counts, and gives back its descriptor, for appending. */
   #rewrite(): number {
     const fresh = `${this.#path}.new`;
-    const fd = openSync(fresh, 'w', 0o600);
+    const fd = openOwn(fresh, constants.O_WRONLY | constants.O_TRUNC);
     let lines = '';
     for (const [key, text] of this.#current) lines += `[${JSON.stringify(key)},${text}]\n`;
     const bytes = Buffer.from(lines);
-    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
-    renameSync(fresh, this.#path);
+    try {
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+      renameSync(fresh, this.#path);
+    } catch (error) {
+      closeSync(fd);
+      rmSync(fresh, { force: true });
+      throw error;
+    }
     this.#written = bytes.length;
     return fd;
   }

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { MendError } from '../errors.js';
+import { isSystemError, MendError } from '../errors.js';
 import { loadNative } from '../fuse/native.js';
 import { storeFolderExists } from '../store/location.js';
 import { type ControlClient, connectServing } from './control-client.js';
+import { openOwn } from './own-file.js';
 import { ANOTHER_SERVES, READY } from './readiness.js';
 import { runtimeFiles } from './runtime-files.js';
 
@@ -112,6 +113,11 @@ async function firstWords(stream: Readable, failed: Promise<never>): Promise<str
 function openLog(folder: string): number {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, 'daemon.log');
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_MAXIMUM) renameSync(path, `${path}.old`);
-  return openSync(path, 'a', 0o600);
+  if ((lstatSync(path, { throwIfNoEntry: false })?.size ?? 0) > LOG_MAXIMUM) renameSync(path, `${path}.old`);
+  try {
+    return openOwn(path, constants.O_WRONLY | constants.O_APPEND);
+  } catch (error) {
+    if (!isSystemError(error, 'ENOSPC', 'EDQUOT')) throw error;
+    throw new MendError(`the disk with the store ${folder} is full: make room and try again`, { cause: error });
+  }
 }

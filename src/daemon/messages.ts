@@ -68,7 +68,13 @@ export type ServerRequest =
 export type ServerMessage =
   /** Its code is loaded. */
   | { readonly kind: 'loaded' }
-  | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
+  | {
+      readonly kind: 'answer';
+      readonly id: number;
+      readonly value?: unknown;
+      readonly error?: string;
+      readonly code?: string;
+    }
   /** The kernel ended a mount without being asked by this daemon. */
   | { readonly kind: 'ended'; readonly mount: number }
   /** Asks that the other daemons be told; answered with `peersTold`. */

@@ -1,6 +1,7 @@
 import {
   accessSync,
   constants,
+  fstatSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -11,6 +12,8 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { isSystemError, MendError } from '../errors.js';
 import { unmountWithFusermount } from '../fuse/fusermount.js';
+import { loadNative } from '../fuse/native.js';
+import { HeldFolder } from '../import/held-folder.js';
 import { log } from '../log.js';
 import { signOfLife } from './sign-of-life.js';
 
@@ -71,6 +74,52 @@ export function realPath(path: string): string {
   }
 }
 
+/**
+ * Opens a mount point that was checked, so that what is done next concerns this very folder.
+ * @throws {MendError} when it is not there any more, or leads elsewhere.
+ */
+export function holdMountPoint(path: string): HeldFolder {
+  try {
+    const held = HeldFolder.openReal(path);
+    if (fstatSync(held.fd).uid === process.getuid?.()) return held;
+    held.close();
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+  }
+  throw movedAway(path);
+}
+
+/** Mounts of mend that this process sees, by the kernel's number of each: proc_pid_mountinfo(5). */
+export function mendMounts(): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const { id, path, type } of mountLines()) if (type === MOUNT_TYPE) found.set(id, path);
+  return found;
+}
+
+/**
+ * Makes sure that a mount came up on a folder; where it did not, takes off what came up elsewhere.
+ * @param fd descriptor of the mount, closed when this fails
+ * @param before what `mendMounts` said before
+ * @throws {MendError} when its folder was moved, or replaced by a link, meanwhile.
+ */
+export async function confirmMount(held: HeldFolder, path: string, fd: number, before: Map<string, string>) {
+  if (held.path === path && mountTable().get(path) === MOUNT_TYPE) return;
+  loadNative().closeDescriptor(fd);
+  for (const [id, stray] of mendMounts()) {
+    // Another daemon may have mounted something meanwhile, which is alive.
+    if (before.has(id) || !(await isDead(stray))) continue;
+    log('warn', 'mount came up elsewhere and is taken off', { path, stray });
+    await unmountWithFusermount(stray, true);
+  }
+  throw movedAway(path);
+}
+
+function movedAway(path: string): MendError {
+  return new MendError(
+    `cannot mount on ${path}: a folder above it was moved or replaced by a link meanwhile; run the command again once it stays`,
+  );
+}
+
 function removeEmpty(last: string, first: string | undefined): void {
   if (first === undefined) return;
   const top = realPath(first);
@@ -125,19 +174,21 @@ function cannotMake(folder: string, cause: unknown): MendError {
 /** Type of mend's mounts in the kernel's table. */
 export const MOUNT_TYPE = 'fuse.mend';
 
-/** Mount points that this process sees, with their types: proc_pid_mountinfo(5). */
-export function mountTable(): Map<string, string> {
-  const table = new Map<string, string>();
+/** Lines of proc_pid_mountinfo(5). */
+function* mountLines(): Generator<{ id: string; path: string; type: string }> {
   for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
     const [before, after] = line.split(' - ');
-    const path = before?.split(' ')[4];
-    if (path === undefined || after === undefined) continue;
-    table.set(
-      path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8))),
-      after.split(' ')[0] ?? '',
-    );
+    const fields = before?.split(' ') ?? [];
+    const [id, path] = [fields[0], fields[4]];
+    if (id === undefined || path === undefined || after === undefined) continue;
+    const name = path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+    yield { id, path: name, type: after.split(' ')[0] ?? '' };
   }
-  return table;
+}
+
+/** Mount points that this process sees, with their types. */
+export function mountTable(): Map<string, string> {
+  return new Map([...mountLines()].map(({ path, type }) => [path, type]));
 }
 
 /** The mount of mend that a path lies in or is, by the kernel's table. */

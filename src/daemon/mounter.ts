@@ -2,6 +2,7 @@ import { MendError } from '../errors.js';
 import { mountWithFusermount, unmountWithFusermount } from '../fuse/fusermount.js';
 import { loadNative } from '../fuse/native.js';
 import { memoryHarness } from '../harness/registry.js';
+import type { HeldFolder } from '../import/held-folder.js';
 import { takeIn } from '../import/take-in.js';
 import { writeBack } from '../import/write-back.js';
 import { describeError, log } from '../log.js';
@@ -11,7 +12,16 @@ import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
 import type { Keeper } from './keeper.js';
 import type { KernelFeatures, ResumeRequest } from './messages.js';
-import { clearMountPoint, MOUNT_TYPE, mountTable, prepareMountPoint, realPath } from './mount-point.js';
+import {
+  clearMountPoint,
+  confirmMount,
+  holdMountPoint,
+  MOUNT_TYPE,
+  mendMounts,
+  mountTable,
+  prepareMountPoint,
+  realPath,
+} from './mount-point.js';
 import type { Peers } from './peers.js';
 import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
@@ -139,20 +149,26 @@ export class Mounter {
     }
     await clearMountPoint(realPath(request.path));
     const point = prepareMountPoint(request.path);
+    let held: HeldFolder | undefined;
     try {
-      return await this.#mountOn(point.path, request, tree);
+      held = holdMountPoint(point.path);
+      return await this.#mountOn(point.path, held, request, tree);
     } catch (error) {
       point.undo();
       throw error;
+    } finally {
+      held?.close();
     }
   }
 
-  async #mountOn(path: string, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
+  async #mountOn(path: string, held: HeldFolder, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
     const harness = memoryHarness(request.harness);
-    const imported = await takeIn(this.#store, tree, path, harness, this.#limits);
+    const imported = await takeIn(this.#store, tree, path, harness, this.#limits, held.at('.'));
     await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
     const id = this.#mountRow(tree, path, request.checkout);
-    const fd = await mountWithFusermount(loadNative(), path);
+    const before = mendMounts();
+    const fd = await mountWithFusermount(loadNative(), path, held.fd);
+    await confirmMount(held, path, fd, before);
     try {
       const features = await this.#thread.attach({
         fd,

@@ -8,6 +8,9 @@ export const READY = 'ready';
 /** Another daemon has the store's lock; this one ends. */
 export const ANOTHER_SERVES = 'another daemon serves';
 
+/** Exit status of a server that found no room on the disk to start: EX_TEMPFAIL of sysexits.h. */
+export const NO_ROOM = 75;
+
 let isTold = false;
 
 /** Tells whoever started this daemon, once. */

@@ -1,6 +1,7 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readdirSync, readlinkSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadNative } from '../fuse/native.js';
+import { openOwn, prepareOwnFolder } from './own-file.js';
 
 /**
  * A daemon serves one store in one mount namespace: what it mounts is seen only there. Its lock and control socket
@@ -15,6 +16,8 @@ export interface RuntimeFiles {
   readonly journal: string;
   /** Why the supervisor gave up, where it did. */
   readonly failure: string;
+  /** Room on the disk for a server that takes over. */
+  readonly room: string;
   /** Name of the control socket within `folder`. */
   readonly socket: string;
 }
@@ -27,14 +30,16 @@ export function runtimeFiles(storeFolder: string): RuntimeFiles {
   const named = (end: string): string => join(folder, `${owner}.${end}`);
   return {
     ...{ owner, folder, lock: named('lock'), socket: `${owner}.sock` },
-    ...{ journal: named('journal'), failure: named('failure') },
+    ...{ journal: named('journal'), failure: named('failure'), room: named('room') },
   };
 }
 
-/** Takes the daemon's lock, which lasts as long as its descriptor or a copy is open; undefined when another daemon has it. */
+/**
+ * Takes the daemon's lock, which lasts as long as its descriptor or a copy is open; undefined when another daemon has it.
+ * @throws {MendError} when something else is in the place of the folder or the lock
+ */
 export function takeLock(files: RuntimeFiles): number | undefined {
-  mkdirSync(files.folder, { recursive: true, mode: 0o700 });
-  chmodSync(files.folder, 0o700);
+  prepareOwnFolder(files.folder);
   return lock(files.lock);
 }
 
@@ -76,7 +81,7 @@ export function knownOwners(files: RuntimeFiles): string[] {
 }
 
 function lock(path: string): number | undefined {
-  const fd = openSync(path, 'a', 0o600);
+  const fd = openOwn(path, constants.O_WRONLY | constants.O_APPEND);
   if (loadNative().lockFile(fd) === 0) return fd;
   closeSync(fd);
   return undefined;
@@ -87,6 +92,6 @@ function lock(path: string): number | undefined {
  * `close` ends its validity.
  */
 export function shortPath(folder: string, name: string): { path: string; close: () => void } {
-  const fd = openSync(folder, 'r');
+  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   return { path: `/proc/self/fd/${fd}/${name}`, close: () => closeSync(fd) };
 }

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
-import { storeFolder } from '../store/location.js';
+import { STORE_FILE, storeFolder } from '../store/location.js';
+import { explain, isDiskFull } from '../store/open-database.js';
 import { Daemon } from './daemon.js';
 import { Keeper } from './keeper.js';
-import { ANOTHER_SERVES, READY } from './readiness.js';
+import { ANOTHER_SERVES, NO_ROOM, READY } from './readiness.js';
 import { ServingThread } from './serving-thread.js';
 
 /** Time, in ms, after which a daemon ends that nobody has asked for anything since it started. */
@@ -18,13 +20,15 @@ async function serve(): Promise<void> {
   await thread.loaded;
   const inheritance = await keeper.turn();
   const isFirst = inheritance.held.length === 0;
+  const folder = storeFolder(process.env, process.getuid?.() ?? 0);
   let daemon: Daemon | undefined;
   try {
-    daemon = await Daemon.start(storeFolder(process.env, process.getuid?.() ?? 0), keeper, thread, inheritance);
+    daemon = await Daemon.start(folder, keeper, thread, inheritance);
   } catch (error) {
     log('error', 'daemon did not start', { error: describeError(error) });
-    await keeper.tell(error instanceof MendError ? error.message : `the daemon did not start: ${String(error)}`);
-    process.exit(1);
+    const reason = explain(error, join(folder, STORE_FILE));
+    await keeper.tell(reason instanceof MendError ? reason.message : `the daemon did not start: ${String(error)}`);
+    process.exit(isDiskFull(error) ? NO_ROOM : 1);
   }
   await keeper.tell(daemon ? READY : ANOTHER_SERVES);
   if (!daemon) process.exit(0);

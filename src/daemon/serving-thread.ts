@@ -42,7 +42,8 @@ export class ServingThread {
       }
       const waiting = this.#waiting.get(message.id);
       this.#waiting.delete(message.id);
-      if (message.error !== undefined) waiting?.reject(new Error(message.error));
+      if (message.error !== undefined)
+        waiting?.reject(Object.assign(new Error(message.error), message.code && { code: message.code }));
       else waiting?.resolve(message.value);
     });
     let failure = new Error('the serving thread ended');

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { describeError, log } from '../log.js';
+import { isDiskFull } from '../store/open-database.js';
 import type { ServerMessage, ServerRequest } from './messages.js';
 import { MountServer } from './server.js';
 
@@ -21,7 +22,13 @@ function serve(): void {
       (value) => send({ kind: 'answer', id: request.id, value: request.kind === 'catchUp' ? undefined : value }),
       (error: unknown) => {
         log('error', 'request of the main thread failed', { kind: request.kind, error: describeError(error) });
-        send({ kind: 'answer', id: request.id, error: error instanceof Error ? error.message : String(error) });
+        const code = isDiskFull(error) ? { code: 'ENOSPC' } : {};
+        send({
+          kind: 'answer',
+          id: request.id,
+          error: error instanceof Error ? error.message : String(error),
+          ...code,
+        });
       },
     );
   });

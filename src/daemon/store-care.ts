@@ -1,7 +1,13 @@
+import { chmodSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { isSystemError } from '../errors.js';
+import { HeldFolder } from '../import/held-folder.js';
 import { describeError, log } from '../log.js';
+import { datedName } from '../store/backup-names.js';
+import type { PlaceFault } from '../store/place.js';
 import type { Store } from '../store/store.js';
 import type { ServingThread } from './serving-thread.js';
+import { keepRoom } from './spare-room.js';
 
 /** How often, in ms, the store is looked after: log moved into the database, what nobody points to swept. */
 const CARE = 200;
@@ -18,22 +24,85 @@ const SERVED_AGE = 7 * 86_400 * 1e6;
 const LOG_PAGES = 1000;
 const LOG_PAGES_MOST = 16_000;
 
+/** Turns after which everybody has noticed that the database is not in its place, and nothing is written to it. */
+const RESCUE = 3;
+
 /** Looks after a store beside the thread that serves it. */
 export class StoreCare {
   readonly #store: Store;
   readonly #thread: ServingThread;
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #room: string;
+  #timers: readonly NodeJS.Timeout[] = [];
+  readonly #replace: () => void;
   #isEnded = false;
+  #fault: PlaceFault | undefined;
+  /** Turns since it came up. */
+  #turns = 0;
+  /** The store's folder, wherever it is moved. */
+  readonly #folder: HeldFolder;
 
-  constructor(store: Store, thread: ServingThread) {
+  /**
+   * @param room where some room on the disk is kept
+   * @param replace has another server take over, which opens the store anew
+   */
+  constructor(store: Store, thread: ServingThread, room: string, replace: () => void) {
+    this.#room = room;
+    this.#replace = replace;
+    this.#folder = HeldFolder.open(store.folder);
     this.#store = store;
     this.#thread = thread;
-    this.#timers = [setInterval(() => this.#takeCare(), CARE), setInterval(() => this.#sweepContents(), SWEEP)];
+  }
+
+  begin(): void {
+    const now = (): void => {
+      this.#keepRoom();
+      this.#sweepContents();
+    };
+    this.#timers = [setInterval(() => this.#takeCare(), CARE), setInterval(now, SWEEP)];
+    this.#keepRoom();
+  }
+
+  #keepRoom(): void {
+    try {
+      if (!this.#isEnded && this.#fault === undefined) keepRoom(this.#room);
+    } catch (error) {
+      log('warn', 'no room can be kept on the disk', { error: describeError(error) });
+    }
   }
 
   end(): void {
     this.#isEnded = true;
     for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  /** Sees to it that nothing is lost when somebody takes the store's files away while they are in use. */
+  #isDisplaced(): boolean {
+    const fault = this.#store.place?.fault;
+    const isNews = fault !== this.#fault;
+    this.#fault = fault;
+    this.#turns = isNews ? 0 : this.#turns + 1;
+    if (fault === undefined) return false;
+    if (fault === 'database') {
+      if (this.#turns === RESCUE) this.#rescue();
+      return true;
+    }
+    // What is in the log alone moves into the database; a server that starts then has a new log.
+    this.#store.db.pragma('wal_checkpoint(FULL)');
+    if (isNews) {
+      log('error', 'the log of the store was moved or removed while it is in use: another server takes over');
+      this.#replace();
+    }
+    return true;
+  }
+
+  #rescue(): void {
+    const name = datedName(this.#folder.path, 'rescued', new Date());
+    log('error', 'the store was moved, removed or replaced while it is in use: nothing is written', { copy: name });
+    const copy = join(this.#folder.path, name);
+    const fresh = `${copy}.${process.pid}`;
+    this.#store.db.prepare('VACUUM INTO ?').run(fresh);
+    chmodSync(fresh, 0o600);
+    renameSync(fresh, copy);
   }
 
   /** Deletes what nobody needs any more, in turns that keep nobody waiting for long. */
@@ -50,6 +119,7 @@ export class StoreCare {
   async #sweepOnce(): Promise<boolean> {
     const held = await this.#thread.held();
     if (this.#isEnded) return false;
+    if (this.#store.place?.fault) return false;
     const { contents, feed } = this.#store;
     const ids = contents.unreferenced(held);
     this.#store.write(() => {
@@ -62,6 +132,7 @@ export class StoreCare {
 
   #takeCare(): void {
     try {
+      if (this.#isDisplaced()) return;
       const [state] = this.#store.db.pragma('wal_checkpoint(NOOP)') as { log: number }[];
       const pages = state?.log ?? 0;
       if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');

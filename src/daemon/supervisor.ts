@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { MendError } from '../errors.js';
 import { loadNative } from '../fuse/native.js';
 import { describeError, log } from '../log.js';
-import { ANOTHER_SERVES, READY } from './readiness.js';
+import { ANOTHER_SERVES, NO_ROOM, READY } from './readiness.js';
 import { runtimeFiles } from './runtime-files.js';
 import { type HeldData, type HeldMount, PASSING, type ServerSays, type SupervisorSays } from './supervision.js';
 
@@ -62,9 +62,10 @@ export class Supervisor {
   #spare: Server | undefined;
   #deaths = 0;
   #deathsAtOnce = 0;
-  /** Those of them that nobody wanted: by a fault, not by SIGKILL. */
+  /** Those of them that nobody wanted: by a fault, not by SIGKILL, nor for want of room on the disk. */
   #faults = 0;
   #isEnding = false;
+  #hasServed = false;
 
   /**
    * @param tell told once that the daemon serves, or why not
@@ -119,6 +120,7 @@ export class Supervisor {
       case 'words':
         if (message.words === READY) {
           server.serves = Date.now();
+          this.#hasServed = true;
           setTimeout(() => this.#keepSpare(server), this.#deaths > 0 ? 0 : SPARE_AFTER).unref();
         }
         this.#tell(message.words);
@@ -161,7 +163,7 @@ export class Supervisor {
     }
     if (this.#isEnding || (code === 0 && !this.#next)) this.#end(0);
     // It has told why it did not start.
-    else if (this.#held.size === 0) this.#end(1);
+    else if (this.#held.size === 0 || !this.#hasServed) this.#end(1);
     else this.#replace(server, code, signal);
   }
 
@@ -178,7 +180,9 @@ export class Supervisor {
     this.#deaths++;
     const isAtOnce = serves === 0 || Date.now() - serves <= AT_ONCE;
     this.#deathsAtOnce = isAtOnce ? this.#deathsAtOnce + 1 : 0;
-    this.#faults = isAtOnce ? this.#faults + (signal === 'SIGKILL' ? 0 : 1) : 0;
+    // Calls wait until there is room on the disk again.
+    const isFault = signal !== 'SIGKILL' && code !== NO_ROOM;
+    this.#faults = isAtOnce ? this.#faults + (isFault ? 1 : 0) : 0;
     log('warn', 'the server died', { code: code ?? -1, signal: signal ?? '', deaths: this.#deaths });
     for (const [key, { data }] of [...this.#held]) {
       if (data.kind !== 'mount' || data.features.resend) continue;

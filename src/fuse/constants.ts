@@ -100,5 +100,7 @@ export const Size = {
 
 /** Largest payload of one WRITE, in bytes: 256 pages. */
 export const MAX_WRITE = 1 << 20;
+/** Largest payload of one answer to READ, in bytes: what a kernel asks for at most. */
+export const MAX_READ = MAX_WRITE;
 /** A buffer of this many bytes holds any request. */
 export const REQUEST_BUFFER_SIZE = MAX_WRITE + 64 * 1024;

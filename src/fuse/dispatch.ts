@@ -1,4 +1,4 @@
-import { Size } from './constants.js';
+import { MAX_READ, Size } from './constants.js';
 import type { WireWriter } from './encode.js';
 import { errno, errnoOf } from './errno.js';
 import type { Answer, Operations } from './operations.js';
@@ -114,7 +114,7 @@ function run(o: Operations, { body, node, caller }: Request) {
     case 'open':
       return o.open(caller, node, body.flags);
     case 'read':
-      return o.read(caller, node, body.fh, body.offset, body.size);
+      return o.read(caller, node, body.fh, body.offset, Math.min(body.size, MAX_READ));
     case 'write':
       return o.write(caller, node, body.fh, body.offset, body.data, body.flags, body.fromCache);
     case 'flush':

@@ -20,6 +20,9 @@ const explanations: readonly (readonly [pattern: RegExp, sentence: string])[] = 
   [/too many FUSE filesystems/, 'you have as many FUSE mounts as mount_max in /etc/fuse.conf allows: unmount one'],
 ];
 
+/** Descriptor of the mount point in fusermount3. */
+const HELD = 4;
+
 interface Ended {
   readonly status: number | null;
   readonly complaint: string;
@@ -48,17 +51,20 @@ function explain(action: string, path: string, { complaint, status }: Ended): Me
 /**
  * Has fusermount3 mount a FUSE file system as the calling user, and takes over its `/dev/fuse` descriptor
  * (non-blocking, close-on-exec). The mount point's checks are fusermount3's (mount.fuse3(8)).
+ * @param folder a descriptor of the mount point, from which fusermount3 learns its path. It follows the path once more
+ *   itself, so whoever calls has to look where the mount came up.
  * @throws {MendError} when fusermount3 is missing or refuses.
  */
-export async function mountWithFusermount(native: Native, path: string): Promise<number> {
+export async function mountWithFusermount(native: Native, path: string, folder?: number): Promise<number> {
   const pair = native.socketPair();
   if (typeof pair === 'number') throw new MendError(`cannot mount on ${path}: no sockets left (errno ${-pair})`);
   const [ours, theirs] = pair;
   try {
-    const child = spawn('fusermount3', ['-o', MOUNT_OPTIONS, '--', path], {
+    const point = folder === undefined ? path : `/proc/self/fd/${HELD}/.`;
+    const child = spawn('fusermount3', ['-o', MOUNT_OPTIONS, '--', point], {
       cwd: '/',
       env: { ...process.env, _FUSE_COMMFD: '3', LC_ALL: 'C' },
-      stdio: ['ignore', 'ignore', 'pipe', theirs],
+      stdio: ['ignore', 'ignore', 'pipe', theirs, folder ?? 'ignore'],
     });
     const end = await ended(child);
     const fd = end.status === 0 ? native.receiveDescriptor(ours) : -1;

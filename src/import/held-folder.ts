@@ -1,4 +1,4 @@
-import { closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, constants, fsyncSync, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
 import { isSystemError } from '../errors.js';
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
@@ -19,6 +19,26 @@ export class HeldFolder {
     return new HeldFolder(openSync(path, FOLDER));
   }
 
+  /**
+   * Opens a folder by its real path.
+   * @throws {NodeJS.ErrnoException} as `open` does; ELOOP also when a folder above it has become a link.
+   */
+  static openReal(path: string): HeldFolder {
+    const held = HeldFolder.open(path);
+    if (held.path === path) return held;
+    held.close();
+    throw Object.assign(new Error(`${path} leads through a link`), { code: 'ELOOP' });
+  }
+
+  /** Where the folder lies now. */
+  get path(): string {
+    return readlinkSync(`/proc/self/fd/${this.#fd}`);
+  }
+
+  get fd(): number {
+    return this.#fd;
+  }
+
   /** A folder in this one. @throws {NodeJS.ErrnoException} as `open` does. */
   enter(name: string): HeldFolder {
     return HeldFolder.open(this.at(name));
@@ -26,14 +46,20 @@ export class HeldFolder {
 
   /**
    * Walks down a relative path.
+   * @param path where it begins; its real path where that must not lead through a link
    * @param make makes folders that are missing, for the owner alone
    * @returns why not, when something on the way is missing and not to be made, or is no folder
    */
-  static walk(path: string, names: readonly string[], make = false): HeldFolder | 'missing' | 'blocked' {
+  static walk(
+    path: string,
+    names: readonly string[],
+    make = false,
+    isReal = false,
+  ): HeldFolder | 'missing' | 'blocked' {
     let at: HeldFolder | undefined;
     try {
       if (make) mkdirSync(path, { recursive: true, mode: 0o700 });
-      at = HeldFolder.open(path);
+      at = isReal ? HeldFolder.openReal(path) : HeldFolder.open(path);
       for (const name of names) {
         if (make && !lstatSync(at.at(name), { throwIfNoEntry: false })) mkdirSync(at.at(name), { mode: 0o700 });
         const next = at.enter(name);

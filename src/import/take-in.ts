@@ -9,6 +9,7 @@ import type { ImportedFile, Source } from './import-options.js';
 /**
  * Imports the plain folder of this machine that a tree is about to be mounted over (spec §3.3). What lies there is this
  * person's memory already, so nothing is refused for what it holds: to leave a file out would hide it.
+ * @param reading another path to the folder, to read it by: that of a handle on it
  */
 export function takeIn(
   store: Store,
@@ -16,8 +17,9 @@ export function takeIn(
   folder: string,
   harness: MemoryHarness,
   limits: Limits = DEFAULT_LIMITS,
+  reading: string = folder,
 ): Promise<ImportedFile[]> {
-  return importFolder(store, tree, folder, {
+  return importFolder(store, tree, reading, {
     source: ownFolder(store, folder),
     isLocal: (path) => harness.isLocal(path),
     maintained: harness.maintainedKeys,

@@ -135,11 +135,11 @@ function parentOf(path: string): string {
   return path.split('/').slice(0, -1).join('/');
 }
 
-/** The folder that a path lies in, held open. Never through a link, which would lead out. */
+/** The folder that a path lies in, held open. Never through a link, which would lead out, above the memory folder either. */
 function reach(folder: string, path: string, make: boolean) {
   const names = path.split('/');
   const name = names.pop() ?? '';
-  return { held: HeldFolder.walk(folder, names, make), name };
+  return { held: HeldFolder.walk(folder, names, make, true), name };
 }
 
 /** Whether a path is a regular file with one of the given hashes. */

@@ -115,6 +115,8 @@ export interface TreeStore {
   content(id: number): Buffer;
   /** The same, undefined when they were purged or are not needed by anybody any more. */
   contentIfKept(id: number): Buffer | undefined;
+  /** True when a content is one of a tree's versions, heads among them. */
+  isOfTree(tree: number, content: number): boolean;
   /** Stores bytes once; the same bytes give the same id. */
   putContent(bytes: Buffer): number;
 

@@ -9,7 +9,9 @@ export type BackupKind =
   /** By `mend store backup`. */
   | 'backup'
   /** What `mend store restore` put another store in the place of. */
-  | 'replaced';
+  | 'replaced'
+  /** By a daemon whose store was taken away while it was in use. */
+  | 'rescued';
 
 const STEM = STORE_FILE.replace('.', '\\.');
 const MOMENT = '\\d{8}T\\d{6}Z(?:-\\d+)?';
@@ -17,9 +19,10 @@ const KINDS: readonly (readonly [BackupKind, RegExp])[] = [
   ['schema', new RegExp(`^${STEM}\\.schema-\\d+\\.backup$`)],
   ['backup', new RegExp(`^${STEM}\\.${MOMENT}\\.backup$`)],
   ['replaced', new RegExp(`^${STEM}\\.${MOMENT}\\.replaced$`)],
+  ['rescued', new RegExp(`^${STEM}\\.${MOMENT}\\.rescued$`)],
 ];
 /** A copy that is not complete yet ends with the id of the process that makes it. */
-const UNFINISHED = new RegExp(`^${STEM}\\.(?:schema-\\d+\\.backup|${MOMENT}\\.backup|restoring)\\.(\\d+)$`);
+const UNFINISHED = new RegExp(`^${STEM}\\.(?:schema-\\d+\\.backup|${MOMENT}\\.(?:backup|rescued)|restoring)\\.(\\d+)$`);
 
 /** What kind of copy of the store has a name; undefined for any other file. */
 export function backupKind(name: string): BackupKind | undefined {
@@ -38,7 +41,7 @@ export function backupsIn(folder: string): string[] {
 }
 
 /** A name for a copy made at a time (UTC) that nothing in the folder has; `store.db.20260301T120000Z.backup`. */
-export function datedName(folder: string, kind: 'backup' | 'replaced', at: Date): string {
+export function datedName(folder: string, kind: 'backup' | 'replaced' | 'rescued', at: Date): string {
   const moment = at.toISOString().replace(/[-:]|\.\d+/g, '');
   for (let number = 1; ; number++) {
     const name = `${STORE_FILE}.${moment}${number === 1 ? '' : `-${number}`}.${kind}`;

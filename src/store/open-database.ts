@@ -8,6 +8,7 @@ import { type Depth, pageFaults } from './check/pages.js';
 import { STORE_FILE, storeExists, storeFolderExists } from './location.js';
 import { logFault } from './log-header.js';
 import { migrate, newestSchema, refuseForeign, schemaVersion } from './migrate.js';
+import { displaced, isDisplaced } from './place.js';
 import { syncFolders } from './sync-folders.js';
 
 /** How long, in ms, a statement waits for another process that holds the store. */
@@ -28,6 +29,7 @@ export interface OpenOptions {
 export function openDatabase(folder: string, options: OpenOptions): Database.Database {
   const file = join(folder, STORE_FILE);
   prepareFolder(folder, options.create);
+  if (isDisplaced(file)) throw displaced(file);
   if (!prepareFile(file, options.create)) refuseBroken(file);
   let db: Database.Database | undefined;
   try {
@@ -186,6 +188,12 @@ export function damaged(file: string, what: string, cause?: unknown): MendError 
   );
 }
 
+/** True for an error, or one that it was made from, that says that there is no room on the disk. */
+export function isDiskFull(error: unknown): boolean {
+  if (isSystemError(error, 'SQLITE_FULL', 'SQLITE_IOERR_SHMSIZE', 'ENOSPC', 'EDQUOT')) return true;
+  return error instanceof MendError && error.cause !== undefined && isDiskFull(error.cause);
+}
+
 /** A sentence for people in place of an error of SQLite or of its files, where there is one to say. */
 export function explain(error: unknown, file: string): unknown {
   const code = isSystemError(error) ? String(error.code) : '';
@@ -195,7 +203,7 @@ export function explain(error: unknown, file: string): unknown {
       `the disk with the store ${file} fails (${code}): look after the disk, and make a backup on another with "mend store backup"`,
       { cause: error },
     );
-  if (code.startsWith('SQLITE_FULL') || code === 'ENOSPC')
+  if (isDiskFull(error))
     return new MendError(`the disk with the store ${file} is full: make room and try again`, { cause: error });
   if (code === 'SQLITE_READONLY_DBMOVED')
     return new MendError(`the store ${file} was replaced while it was opened: run the command again`, { cause: error });

@@ -67,7 +67,7 @@ function dropBackupsThat({ folder }: Store, hold: (backup: Database.Database) =>
   for (const name of backupsIn(folder)) {
     const kind = backupKind(name);
     const held = holds(join(folder, name), hold);
-    if (held === undefined && kind === 'replaced') unread.push(name);
+    if (held === undefined && (kind === 'replaced' || kind === 'rescued')) unread.push(name);
     else if (held !== false) {
       removeBackup(folder, name);
       deleted.push({ name, kind });

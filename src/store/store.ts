@@ -21,6 +21,7 @@ import { LocalTable } from './local-table.js';
 import { STORE_FILE } from './location.js';
 import { NodeTable } from './node-table.js';
 import { type OpenOptions, openDatabase } from './open-database.js';
+import { StorePlace } from './place.js';
 import { ensureMachine, type MachineIdentity, ProjectTable } from './projects.js';
 import { SessionTable } from './session-table.js';
 import { StoreLog } from './store-log.js';
@@ -58,10 +59,15 @@ export class Store implements TreeStore {
   follow: (changes: Change[] | undefined) => unknown = () => false;
   /** Called after each transaction that was committed. */
   committed: () => void = () => undefined;
+  readonly contentIfKept = (id: number): Buffer | undefined => this.contents.find(id);
+  readonly loadNode = (id: number): NodeRow | undefined => this.nodes.get(id);
+  readonly isOfTree = (tree: number, content: number): boolean => this.versions.has(tree, content);
 
   readonly #ids: Ids;
   readonly #local: LocalTable;
   readonly #log: StoreLog;
+  /** Undefined for a store in memory. */
+  readonly place: StorePlace | undefined;
   readonly #begin;
   readonly #commit;
   readonly #rollback;
@@ -89,6 +95,7 @@ export class Store implements TreeStore {
     this.feed = new Feed(this.db);
     const file = this.db.memory ? undefined : join(folder, STORE_FILE);
     this.#log = new StoreLog(this.db, file, (work) => this.write(work, true));
+    this.place = file === undefined ? undefined : new StorePlace(file);
   }
 
   get now(): number {
@@ -97,6 +104,7 @@ export class Store implements TreeStore {
 
   write<T>(work: () => T, anyway = false): T {
     if (this.db.inTransaction) return work();
+    this.place?.check();
     this.#begin.run();
     let seen = this.feed.seen;
     try {
@@ -140,18 +148,14 @@ export class Store implements TreeStore {
     return this.contents.get(id);
   }
 
-  contentIfKept(id: number): Buffer | undefined {
-    return this.contents.find(id);
-  }
-
   putContent(bytes: Buffer): number {
     return this.contents.put(bytes);
   }
 
   /** The tree of a project and harness, made when there is none. */
   treeOf(project: number, harness: string): TreeRow {
-    const make = (): TreeRow => this.trees.create(project, harness, () => this.newId(), now());
-    return this.trees.find(project, harness) ?? this.write(() => this.trees.find(project, harness) ?? make(), true);
+    const find = (): TreeRow | undefined => this.trees.find(project, harness);
+    return find() ?? this.write(() => find() ?? this.trees.create(project, harness, () => this.newId(), now()), true);
   }
 
   loadNodes(tree: number, mount: number): NodeRow[] {
@@ -159,13 +163,8 @@ export class Store implements TreeStore {
     return row ? this.nodes.walk(row.root, mount) : [];
   }
 
-  loadNode(id: number): NodeRow | undefined {
-    return this.nodes.get(id);
-  }
-
   loadOrphans(tree: number): NodeRow[] {
-    const row = this.trees.get(tree);
-    return row ? this.nodes.orphansOf(tree, row.root) : [];
+    return this.nodes.orphansOf(tree, this.trees.get(tree)?.root ?? 0);
   }
 
   loadDrafts(tree: number): StoredDraft[] {

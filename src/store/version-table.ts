@@ -43,6 +43,7 @@ export class VersionTable {
   readonly #byPath;
   readonly #byTree;
   readonly #counts;
+  readonly #has;
 
   constructor(db: Database.Database) {
     this.#last = db
@@ -70,6 +71,7 @@ export class VersionTable {
     this.#byTree = db.prepare<[number], VersionRow>(
       `${SELECT} WHERE v.tree = ? ORDER BY v.at DESC, v.path, v.number DESC`,
     );
+    this.#has = db.prepare<[number, number], 1>('SELECT 1 FROM version WHERE tree = ? AND content = ? LIMIT 1').pluck();
     this.#counts = db.prepare<[number], { path: string; versions: number; conflicts: number; interrupted: number }>(
       `SELECT path, count(*) AS versions, sum(kind = 'conflict') AS conflicts, sum(kind = 'interrupted') AS interrupted
        FROM version WHERE tree = ? GROUP BY path`,
@@ -100,6 +102,11 @@ export class VersionTable {
   isOwn(tree: number, path: string, session: number): boolean {
     const { own, all } = this.#made.get(session, tree, path) as { own: number; all: number };
     return all <= 1 && own === all;
+  }
+
+  /** True when a content is in the history of a tree. */
+  has(tree: number, content: number): boolean {
+    return this.#has.get(tree, content) !== undefined;
   }
 
   of(tree: number, path: string): VersionRow[] {

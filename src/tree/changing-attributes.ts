@@ -38,7 +38,7 @@ export function changeAttributes(view: View, caller: Caller, node: TreeNode, cha
   let told: Promise<unknown> | undefined;
   if (change.size !== undefined) {
     if (node.kind === 'directory') return errno.EISDIR;
-    const draft = change.fh && view.handles.get(change.fh)?.kind === 'write';
+    const draft = change.fh && view.handles.get(change.fh, node.id)?.kind === 'write';
     const result =
       node.isLocal && !draft
         ? truncateLocal(view, node, change.size)
@@ -69,7 +69,7 @@ function truncate(
   fh: Fh | undefined,
 ): Promise<unknown> | number {
   const { pid, session } = view.caller(caller);
-  const found = fh ? view.handles.get(fh) : undefined;
+  const found = fh ? view.handles.get(fh, node.id) : undefined;
   const handle: WriteHandle | undefined = found?.kind === 'write' ? found : undefined;
   const draft = handle?.draft ?? draftOf(view, node, session);
   const snapshot = handle ? handle.snapshot : node.content;

@@ -8,6 +8,8 @@ interface Opened {
   serial: number;
   /** The kernel's number of the request that opened it, by which it is found when that is sent again; 0 when not known. */
   opening: number;
+  /** Its last copy is closed and what follows from that is under way: nothing is done through it any more. */
+  leaving?: boolean;
 }
 
 export interface ReadHandle extends Opened {
@@ -145,24 +147,31 @@ export class HandleTable {
     this.#noted(serial, handle, false);
   }
 
-  get(fh: Fh): Handle | undefined {
-    return this.#open.get((fh.high >>> 8) & (SERIALS - 1));
+  /** The handle of a request on a node; undefined for one that is not open, or leads to something else. */
+  get(fh: Fh, node: number): Handle | undefined {
+    const handle = this.#open.get((fh.high >>> 8) & (SERIALS - 1));
+    return handle?.node.id === node && !handle.leaving ? handle : undefined;
   }
 
-  delete(fh: Fh): Handle | undefined {
-    const handle = this.get(fh);
-    if (handle) this.#remove(handle.serial);
+  /** The handle of a serial number, whatever becomes of it. */
+  at(serial: number): Handle | undefined {
+    return this.#open.get(serial);
+  }
+
+  delete(fh: Fh, node: number): Handle | undefined {
+    const handle = this.get(fh, node);
+    if (handle) this.remove(handle.serial);
     return handle;
   }
 
   /** Takes every handle out of the table. */
   takeAll(): Handle[] {
     const handles = [...this.#open.values()];
-    for (const { serial } of handles) this.#remove(serial);
+    for (const { serial } of handles) this.remove(serial);
     return handles;
   }
 
-  #remove(serial: number): void {
+  remove(serial: number): void {
     this.#open.delete(serial);
     this.#noted(serial, undefined, false);
   }
@@ -173,6 +182,7 @@ export class HandleTable {
       if (handle.node !== node) continue;
       const next = replace(handle);
       next.opening = handle.opening;
+      next.leaving = handle.leaving ?? false;
       this.#put(serial, next);
     }
   }

@@ -1,8 +1,12 @@
-import { decodeFh, type Fh, type Handle } from './handles.js';
+import { constants } from 'node:os';
+import { handleFor } from './finding-handles.js';
+import type { Fh, Handle, ReadHandle, WriteHandle } from './handles.js';
 import { readLocal } from './local-files.js';
 import { type FileNode, savedAs } from './node.js';
 import type { Caller, View } from './view.js';
 import { contentOf } from './writing.js';
+
+const { errno } = constants;
 
 /** Bytes that programs look at to tell what a file is. */
 const SNIFF = 4096;
@@ -14,17 +18,18 @@ export interface Slice {
   readonly length: number;
 }
 
-/** Reads through a handle; short at the end of the file (`read(2)`). */
-export function read(view: View, caller: Caller, node: FileNode, fh: Fh, offset: number, size: number): Slice {
-  const handle = view.handles.get(fh);
+/** Reads through a handle; short at the end of the file (`read(2)`). EBADF when the handle is not one of the file. */
+export function read(view: View, caller: Caller, node: FileNode, fh: Fh, offset: number, size: number): Slice | number {
+  const handle = handleFor(view, caller, node.id, fh);
   if (handle?.kind === 'local' || (!handle && node.isLocal)) {
     const data = readLocal(view, node, offset, size);
     return { data, start: 0, length: data.length };
   }
-  const data = bytesOf(view, caller, node, handle, fh);
+  if (!handle) return errno.EBADF;
+  const data = bytesOf(view, node, handle);
   const start = Math.min(offset, data.length);
   const length = Math.min(size, data.length - start);
-  if (handle) note(view, caller, handle, { start, size, length: data.length });
+  note(view, caller, handle, { start, size, length: data.length });
   return { data, start, length };
 }
 
@@ -60,14 +65,9 @@ function note(
   else knowledge.readPart(session, tree.id, path, content, clock());
 }
 
-/** What a handle shows now: the draft of the caller's session, else the content it was opened on. */
-function bytesOf(view: View, caller: Caller, node: FileNode, handle: Handle | undefined, fh: Fh): Buffer {
-  if (handle?.kind === 'write') return handle.draft.dirty ? handle.draft.bytes : contentOf(view, handle.snapshot);
-  if (node.drafts) {
-    const draft = node.drafts.get(handle?.kind === 'read' ? handle.session.key : view.caller(caller).session.key);
-    if (draft?.dirty) return draft.bytes;
-  }
-  if (handle?.kind === 'read') return contentOf(view, handle.content);
-  const { kind, id } = decodeFh(fh);
-  return contentOf(view, kind === 'read' && id > 0 ? id : node.content);
+/** What a handle shows now: the draft of its session, else the content it was opened on. */
+function bytesOf(view: View, node: FileNode, handle: ReadHandle | WriteHandle): Buffer {
+  if (handle.kind === 'write') return handle.draft.dirty ? handle.draft.bytes : contentOf(view, handle.snapshot);
+  const draft = node.drafts?.get(handle.session.key);
+  return draft?.dirty ? draft.bytes : contentOf(view, handle.content);
 }

@@ -33,8 +33,8 @@ function at(view: View, parent: number, name: string | null): { directory: Direc
   return { directory, path: path === '' ? name : `${path}/${name}` };
 }
 
-export function repeatWrite(view: View, caller: Caller, fh: Fh, length: number): { written: number } {
-  const handle = view.handles.get(fh);
+export function repeatWrite(view: View, caller: Caller, id: number, fh: Fh, length: number): { written: number } {
+  const handle = view.handles.get(fh, id);
   if (handle?.kind === 'write') {
     const { pid } = view.caller(caller);
     noteChange(view, handle.draft, pid, true);
@@ -189,8 +189,8 @@ function endSaved(view: View, draft: Draft, came: CameTo, pid: number): void {
 }
 
 /** A draft was saved, or kept aside, at a close. */
-export function repeatFlush(view: View, caller: Caller, fh: Fh, { came, isDone }: Repeated) {
-  const handle = view.handles.get(fh);
+export function repeatFlush(view: View, caller: Caller, id: number, fh: Fh, { came, isDone }: Repeated) {
+  const handle = view.handles.get(fh, id);
   if (handle?.kind === 'write' && !isDone) {
     const { pid } = view.caller(caller);
     if (came.content === undefined) handle.writers.delete(pid);
@@ -200,8 +200,8 @@ export function repeatFlush(view: View, caller: Caller, fh: Fh, { came, isDone }
   return answerOnceTold(view, 0);
 }
 
-export function repeatRelease(view: View, fh: Fh, { came, isDone }: Repeated) {
-  const handle = view.handles.delete(fh);
+export function repeatRelease(view: View, id: number, fh: Fh, { came, isDone }: Repeated) {
+  const handle = view.handles.delete(fh, id);
   if (handle?.kind === 'write') {
     const { draft } = handle;
     if (!isDone) endSaved(view, draft, came, draft.writer);

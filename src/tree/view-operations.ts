@@ -2,6 +2,7 @@ import { constants } from 'node:os';
 import { nameFault } from '../ports/limits.js';
 import { entryFor } from './attributes.js';
 import { type AttributeChange, changeAttributes } from './changing-attributes.js';
+import { handleFor } from './finding-handles.js';
 import type { Fh, Handle } from './handles.js';
 import { truncateLocal, writeLocal } from './local-files.js';
 import { makeDirectory, makeNode, removeDirectory, unlink } from './naming.js';
@@ -137,14 +138,14 @@ export class ViewOperations {
 
   #write(caller: Caller, id: number, fh: Fh, offset: number, data: Buffer, flags: number) {
     const view = this.#view;
-    const handle = view.handles.get(fh);
+    const handle = handleFor(view, caller, id, fh);
     const node = view.file(id);
     if (typeof node === 'number') return node;
     let code: number;
     if (handle?.kind === 'write') {
       const { pid } = view.caller(caller);
       const append = (flags & O_APPEND) !== 0;
-      if (append && repeated(view, caller)) return repeating.repeatWrite(view, caller, fh, data.length);
+      if (append && repeated(view, caller)) return repeating.repeatWrite(view, caller, id, fh, data.length);
       // What is written to a place can be written there twice.
       const once = append ? caller : undefined;
       code = settled(view, once, () => writeThrough(view, handle, pid, offset, data, append));
@@ -169,7 +170,7 @@ export class ViewOperations {
     if ((mode & ~FALLOC_FL_KEEP_SIZE) !== 0) return errno.EOPNOTSUPP;
     // Room is not set aside: the limits are checked when it is written to.
     const grows = (mode & FALLOC_FL_KEEP_SIZE) === 0;
-    const handle = view.handles.get(fh);
+    const handle = handleFor(view, caller, id, fh);
     if (handle?.kind !== 'write') {
       if (!node.isLocal) return errno.EBADF;
       const end = offset + length;
@@ -188,22 +189,26 @@ export class ViewOperations {
     return code;
   }
 
-  flush(caller: Caller, _id: number, fh: Fh) {
+  flush(caller: Caller, id: number, fh: Fh) {
     const view = this.#view;
     const before = repeated(view, caller);
-    if (before) return repeating.repeatFlush(view, caller, fh, before);
-    return done(merged(view, caller, () => flush(view, caller, view.handles.get(fh))));
+    if (before) return repeating.repeatFlush(view, caller, id, fh, before);
+    return done(merged(view, caller, () => flush(view, caller, handleFor(view, caller, id, fh))));
   }
 
-  release(caller: Caller, _id: number, fh: Fh) {
+  release(caller: Caller, id: number, fh: Fh) {
     const view = this.#view;
     const { handles } = view;
     const before = repeated(view, caller);
-    if (before) return repeating.repeatRelease(view, fh, before);
+    if (before) return repeating.repeatRelease(view, id, fh, before);
+    const handle = handleFor(view, caller, id, fh);
+    if (!handle) return errno.EBADF;
+    const { serial } = handle;
     // Stays in the table until it is done: a mount that ends meanwhile looks after what is open.
-    const result = merged(view, caller, () => release(view, handles.get(fh)));
-    if (!(result instanceof Promise)) handles.delete(fh);
-    return done(result instanceof Promise ? result.finally(() => handles.delete(fh)) : result);
+    const result = merged(view, caller, () => release(view, handles.at(serial)));
+    if (!(result instanceof Promise)) handles.remove(serial);
+    else handle.leaving = true;
+    return done(result instanceof Promise ? result.finally(() => handles.remove(serial)) : result);
   }
 
   fsync(_caller: Caller): Promise<0> {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { storeExists } from '../../store/location.js';
 import type { Store } from '../../store/store.js';
-import { ownStoreFolder, withStore } from '../context.js';
+import { hasStore, withStore } from '../context.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
 import { printJson, printLine, printTable, quoted } from '../output.js';
@@ -22,7 +21,7 @@ export function addProjectList(
 }
 
 async function list(json: boolean): Promise<ExitStatus> {
-  const rows = storeExists(ownStoreFolder()) ? await withStore(false, (store) => listed(store)) : [];
+  const rows = hasStore() ? await withStore(false, (store) => listed(store)) : [];
   if (json) printJson(rows);
   else if (rows.length === 0) printLine('no project has memory yet: run "mend mount" in a checkout');
   else {

@@ -8,7 +8,8 @@ import { askDaemon } from '../../daemon/launch.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { version } from '../../daemon/version.js';
 import { MendError } from '../../errors.js';
-import { STORE_FILE, storeExists } from '../../store/location.js';
+import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location.js';
+import { displaced, isDisplaced } from '../../store/place.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, counted, printJson, printLine, printTable, quoted } from '../output.js';
@@ -41,14 +42,22 @@ export function addStatus(program: Command, run: (work: () => Promise<ExitStatus
 async function status(json: boolean): Promise<ExitStatus> {
   const folder = ownStoreFolder();
   // Opening the store says clearly what is wrong with it, where something is.
-  const dead = storeExists(folder) ? await withStore(false, deadMountsOf) : [];
-  const answer = (await askDaemon(folder, (rpc) => inTime(rpc.sendRequest(statusRequest)))) ?? NO_DAEMON;
+  const isInUseElsewhere = storeFolderExists(folder) && isDisplaced(join(folder, STORE_FILE));
+  const hasDead = storeExists(folder) && !isInUseElsewhere;
+  const looked = hasDead ? await attempt(() => withStore(false, deadMountsOf)) : { value: [] };
+  const answered = await askDaemon(folder, (rpc) => inTime(rpc.sendRequest(statusRequest)));
+  // What is wrong with the store keeps nobody from asking a daemon that has it open.
+  if ('error' in looked && !answered) throw looked.error;
+  const answer = answered ?? NO_DAEMON;
+  const dead = 'value' in looked ? looked.value : [];
   const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
   if (json) printJson(document(answer, store));
   else print(answer, store);
   for (const { refused, project } of answer.mounts) {
     if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
+  if ('error' in looked) complain(looked.error.message);
+  if (isInUseElsewhere) complain(displaced(join(folder, STORE_FILE)).message);
   if (answer.pid !== null && answer.supervisor_pid === null)
     complain(`the supervisor was ended, so the mounts end with process ${answer.pid}: unmount and mount again`);
   const failure = answer.pid === null ? failureOf(folder) : undefined;
@@ -56,6 +65,16 @@ async function status(json: boolean): Promise<ExitStatus> {
   for (const path of dead)
     complain(`${quoted(path)} has lost the daemon that served it: run "mend mount" or "mend unmount" for it`);
   return ExitStatus.done;
+}
+
+/** What came of some work, or the error for people that it failed with. */
+async function attempt<T>(work: () => Promise<T>): Promise<{ value: T } | { error: MendError }> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (error instanceof MendError) return { error };
+    throw error;
+  }
 }
 
 /** @throws {MendError} when the daemon does not answer in time: it is stopped, or stuck. */

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { unmountRequest } from '../../daemon/control-protocol.js';
 import { removeDeadMounts } from '../../daemon/dead-mounts.js';
@@ -6,7 +6,8 @@ import { askDaemon } from '../../daemon/launch.js';
 import { mountAbove } from '../../daemon/mount-point.js';
 import { MendError, usageError } from '../../errors.js';
 import { memoryHarness, memoryHarnesses } from '../../harness/registry.js';
-import { storeExists } from '../../store/location.js';
+import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location.js';
+import { isDisplaced } from '../../store/place.js';
 import { currentFolder, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, printLine, quoted } from '../output.js';
@@ -38,11 +39,15 @@ async function unmount(folder: string | undefined, options: UnmountOptions): Pro
     throw usageError('--all takes every mount: leave out the folder and --project');
   if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
   const store = ownStoreFolder();
-  if (!storeExists(store)) return nothing(options);
+  if (!storeFolderExists(store)) return nothing(options);
   const paths = await chosenPaths(folder, options);
   const request = { ...(paths ? { paths } : {}), force: options.force === true };
   const served = await askDaemon(store, (rpc) => rpc.sendRequest(unmountRequest, request));
-  const left = await withStore(false, (opened) => removeDeadMounts(opened, paths));
+  // A store that was moved away while it is in use is known to nobody but its daemon.
+  const isThere = storeExists(store) && !isDisplaced(join(store, STORE_FILE));
+  const left = isThere
+    ? await withStore(false, (opened) => removeDeadMounts(opened, paths))
+    : { unmounted: [], skipped: [] };
   const unmounted = [...(served?.unmounted ?? []), ...left.unmounted];
   const skipped = [...(served?.skipped ?? []), ...left.skipped];
   const failed = served?.failed ?? [];

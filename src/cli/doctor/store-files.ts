@@ -4,6 +4,7 @@ import { isSystemError } from '../../errors.js';
 import { shellWord } from '../../project/shell-word.js';
 import { type BackupKind, backupKind, unfinishedBy } from '../../store/backup-names.js';
 import { STORE_FILE, storeFolderExists } from '../../store/location.js';
+import { displaced, isDisplaced } from '../../store/place.js';
 import { counted, quoted, sized } from '../output.js';
 import type { Examined } from './examined.js';
 import { ok, orOk, problem, problemOf, type Result, warning } from './finding.js';
@@ -20,6 +21,8 @@ export function checkFolder({ folder, folderAnswers, uid }: Examined): readonly 
   } catch (error) {
     return [problemOf(error)];
   }
+  const store = join(folder, STORE_FILE);
+  if (isDisplaced(store)) return [problemOf(displaced(store))];
   if ((lstatSync(folder).mode & 0o077) !== 0)
     return [problem(`others may enter the store's folder ${quoted(folder)}`, `run "chmod 700 ${shellWord(folder)}"`)];
   const faults = ['', '-wal', '-shm'].flatMap((end) => {
@@ -86,6 +89,7 @@ const DAY = 24 * 60 * 60 * 1000;
 const BY_ITSELF: Partial<Record<BackupKind, string>> = {
   schema: 'is a backup from before an upgrade',
   replaced: 'is the store that "mend store restore" put another in the place of',
+  rescued: 'was saved when the store was taken from its place while it was in use',
 };
 
 /** Copies of the store beside it, which hold memory that may have been removed since. */
