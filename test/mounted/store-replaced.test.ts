@@ -163,8 +163,7 @@ test(
     const { pid, supervisor_pid: supervisor } = await stage.status();
     await stage.sh('truncate -s 20000 "$1"', file);
     const script = '(cat "$1"/*.bin >/dev/null) 2>&1 || true; (echo x | cat >>"$1/note.md") 2>&1 || true';
-    for (const line of (await stage.sh(script, folder)).split('\n'))
-      expect(line).toMatch(/^$|Input\/output error$/);
+    for (const line of (await stage.sh(script, folder)).split('\n')) expect(line).toMatch(/^$|Input\/output error$/);
     expect(await stage.sh('ls "$1" | wc -l', folder)).toBe('63\n');
     await killDaemon({ pid: pid ?? 0, supervisor: supervisor ?? 0 });
     expect((await stage.mend(['mount'], { status: 1 })).stderr).toMatch(/store\.db is damaged/);
