@@ -1,5 +1,6 @@
-import { lstatSync, readFileSync } from 'node:fs';
-import { MendError } from '../errors.js';
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { isSystemError, MendError } from '../errors.js';
 
 /** How long, in ms, it is taken for granted that the files are where they were. */
 const TRUSTED = 200;
@@ -77,5 +78,30 @@ function usesIndexAlone(file: string, index: bigint): boolean {
     if (BigInt(node) === index) users.index.add(pid);
     if (BigInt(node) === database) users.database.add(pid);
   }
-  return [...users.index].some((pid) => !users.database.has(pid));
+  return [...users.index].some((pid) => !users.database.has(pid) && !hasOpen(pid, file));
+}
+
+/**
+ * True when a process has a path open, or nobody can tell. A second witness: there are file systems on which a lock names
+ * another inode than the file does.
+ */
+function hasOpen(pid: string, file: string): boolean {
+  try {
+    const real = join(realpathSync(dirname(file)), basename(file));
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).some((fd) => linkOf(join(folder, fd)) === real);
+  } catch (error) {
+    if (isSystemError(error)) return true;
+    throw error;
+  }
+}
+
+/** Undefined for a descriptor that is closed meanwhile. */
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    throw error;
+  }
 }
