@@ -1,12 +1,13 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isDead, MOUNT_TYPE, mountTable, realPath } from '../daemon/mount-point.js';
+import { isDead, MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { MemoryHarness } from '../harness/adapter.js';
 import { listFolder } from '../import/folder-reader.js';
 import { shellWord } from '../project/shell-word.js';
 import type { Store } from '../store/store.js';
-import { currentFolder, harnessEnvironment } from './context.js';
+import { currentFolder } from './context.js';
+import { memoryFolderOf } from './harness-place.js';
 import { quoted } from './output.js';
 
 /** A memory folder that can be imported. */
@@ -28,7 +29,9 @@ export interface NothingToImport {
  * @throws {MendError} when it is no folder of its own.
  */
 export async function ownPlace(harness: MemoryHarness, root: string): Promise<ImportPlace | NothingToImport> {
-  const folder = realPath(harness.memoryFolder(root, harnessEnvironment()));
+  const folder = memoryFolderOf(harness, root, undefined);
+  if (folder === undefined)
+    return { harness, reason: `${harness.title} keeps no memory folder for one repository on this machine` };
   const shown = quoted(folder);
   if (mountTable().get(folder) === MOUNT_TYPE) {
     if (await isDead(folder))

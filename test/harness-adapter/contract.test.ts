@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MendError } from '../../src/errors.js';
+import type { HarnessEnvironment } from '../../src/harness/adapter.js';
 import {
   findHarness,
   harnesses,
@@ -70,18 +71,24 @@ describe.each(harnesses.map((harness) => [harness.name, harness] as const))('%s'
     expect(memoryHarnesses).toContain(harness);
   });
 
+  const folderOf = (root: string, env: HarnessEnvironment): string => {
+    const folder = harness.memoryFolder({ root, env, home: undefined });
+    if (folder === undefined) throw new Error('It has no folder.');
+    return folder;
+  };
+
   it('has an absolute memory folder, decided by root and environment alone', () => {
-    const folder = harness.memoryFolder('/srv/app', ENV);
+    const folder = folderOf('/srv/app', ENV);
     expect(isAbsolute(folder)).toBe(true);
     expect(folder).not.toMatch(/\/$|\/\/|\/\.\.?(\/|$)/);
-    expect(harness.memoryFolder('/srv/app', { ...ENV })).toBe(folder);
-    expect(harness.memoryFolder('/srv/other', ENV)).not.toBe(folder);
-    expect(harness.memoryFolder('/srv/app', { ...ENV, HOME: '/home/v' })).not.toBe(folder);
+    expect(folderOf('/srv/app', { ...ENV })).toBe(folder);
+    expect(folderOf('/srv/other', ENV)).not.toBe(folder);
+    expect(folderOf('/srv/app', { ...ENV, HOME: '/home/v' })).not.toBe(folder);
   });
 
   it('refuses an environment without a home in words', () => {
     for (const HOME of [undefined, '', 'relative']) {
-      expect(() => harness.memoryFolder('/srv/app', { ...ENV, HOME })).toThrow(MendError);
+      expect(() => folderOf('/srv/app', { ...ENV, HOME })).toThrow(MendError);
     }
   });
 

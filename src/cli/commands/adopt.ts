@@ -13,9 +13,10 @@ import { storeExists } from '../../store/location.js';
 import type { Store } from '../../store/store.js';
 import { ownStoreFolder, repositoryOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { memoryFolderOf } from '../harness-place.js';
 import { ownPlace } from '../import-places.js';
 import { complain, counted, printJson, printLine, quoted } from '../output.js';
-import { plainFolder, refuseOtherProjectsFolder } from '../plain-folder.js';
+import { refuseOtherProjectsFolder } from '../plain-folder.js';
 
 /** What a harness keeps; an entry of `--json`. */
 interface Found {
@@ -68,15 +69,16 @@ async function lookAt(harness: MemoryHarness, { repository, store, fileBytes }: 
   const unknown = { harness: harness.name, folder: null, files: null, skipped: 0, live: false };
   let folder: string | null = null;
   try {
-    folder = plainFolder(harness, repository.root).path;
+    folder = memoryFolderOf(harness, repository.root, undefined) ?? null;
     // Before it is looked whether the folder is mounted: it may be, for the other project.
     if (store)
       refuseOtherProjectsFolder(store, harness, repository.root, () =>
         findProject(store.projects, repository, store.machine),
       );
     const place = await ownPlace(harness, repository.root);
-    const live = mountTable().get(folder) === MOUNT_TYPE;
-    const { files, skipped } = 'reason' in place && !live ? NOTHING : await listing(harness, folder, live, fileBytes);
+    const live = folder !== null && mountTable().get(folder) === MOUNT_TYPE;
+    const { files, skipped } =
+      folder === null || ('reason' in place && !live) ? NOTHING : await listing(harness, folder, live, fileBytes);
     return { ...unknown, folder, files: files.length, skipped: skipped.length, live, fault: null };
   } catch (error) {
     if (!(error instanceof MendError)) throw error;

@@ -7,8 +7,9 @@ import { mountAbove } from '../../daemon/mount-point.js';
 import { MendError, usageError } from '../../errors.js';
 import { memoryHarness, memoryHarnesses } from '../../harness/registry.js';
 import { storeExists } from '../../store/location.js';
-import { currentFolder, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
+import { currentFolder, knownProject, ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { memoryFolderOf } from '../harness-place.js';
 import { complain, printLine, quoted } from '../output.js';
 
 const NOT_MOUNTED = 'nothing is mounted for this project here: "mend status" shows what is';
@@ -70,8 +71,7 @@ async function chosenPaths(folder: string | undefined, options: UnmountOptions):
   if (mount !== undefined) return [mount];
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project, named, NOT_MOUNTED);
-    const env = harnessEnvironment();
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
-    return checkouts.flatMap((root) => harnesses.map((harness) => harness.memoryFolder(root, env)));
+    return checkouts.flatMap((root) => harnesses.flatMap((harness) => memoryFolderOf(harness, root, project.id) ?? []));
   });
 }

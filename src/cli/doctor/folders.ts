@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { MOUNT_TYPE, realPath } from '../../daemon/mount-point.js';
+import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { isSystemError, MendError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
 import { memoryHarnesses } from '../../harness/registry.js';
@@ -10,7 +10,7 @@ import { findProject } from '../../project/resolve.js';
 import { shellWord, shellWords } from '../../project/shell-word.js';
 import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
-import { harnessEnvironment } from '../context.js';
+import { memoryFolderOf } from '../harness-place.js';
 import { counted, quoted } from '../output.js';
 import { refuseOtherProjectsFolder } from '../plain-folder.js';
 import type { Examined } from './examined.js';
@@ -41,13 +41,13 @@ export function memoryPlaces(examined: Examined, store: Store | undefined): Memo
     ...known.filter(({ root }) => lstatOf(root) !== undefined),
     ...own.filter((root) => !known.some((one) => one.root === root)).map((root) => ({ root, project: ownProject })),
   ];
-  const env = harnessEnvironment();
   return roots.flatMap(({ root, project }) =>
     memoryHarnesses
       .filter(({ name }) => settings.harnesses.includes(name))
       .flatMap((harness) => {
         try {
-          const folder = realPath(harness.memoryFolder(root, env));
+          const folder = memoryFolderOf(harness, root, project?.id);
+          if (folder === undefined) return [];
           const mounted = mounts.some(({ path, type }) => path === folder && type === MOUNT_TYPE);
           return [{ harness, root, folder, mounted, project, here: own.includes(root) }];
         } catch (error) {
