@@ -1,11 +1,13 @@
 import { usageError } from '../errors.js';
 import type { HarnessAdapter, MemoryHarness } from './adapter.js';
 import { claude } from './claude.js';
+import { codex } from './codex.js';
 import { memoryless } from './memoryless.js';
 
 /** Every harness mend knows, one line each. */
 export const harnesses: readonly HarnessAdapter[] = [
   claude,
+  codex,
   memoryless('opencode', 'opencode'),
   memoryless('pi', 'pi'),
 ];
