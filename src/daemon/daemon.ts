@@ -13,10 +13,13 @@ import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
 import { Store } from '../store/store.js';
 import {
+  beginSessionRequest,
   catchUpRequest,
   type DaemonStatus,
   FOR_PEOPLE,
   greetRequest,
+  joinSessionRequest,
+  leaveSessionRequest,
   mountRequest,
   replaceRequest,
   statusRequest,
@@ -24,11 +27,13 @@ import {
 } from './control-protocol.js';
 import type { Inheritance, Keeper } from './keeper.js';
 import { Mounter } from './mounter.js';
+import { peerOf } from './peer-of.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
+import { SessionRegister } from './session-register.js';
 import { readSettings } from './settings.js';
 import { StoreCare } from './store-care.js';
 import { version } from './version.js';
@@ -42,6 +47,7 @@ export class Daemon {
   readonly #care: StoreCare;
   readonly #peers: Peers;
   readonly #keeper: Keeper;
+  readonly #sessions: SessionRegister;
   readonly #connected = new Set<Socket>();
   #stopping: Promise<void> | undefined;
 
@@ -60,6 +66,9 @@ export class Daemon {
     this.#server = server;
     this.#peers = peers;
     this.#care = new StoreCare(store, thread);
+    this.#sessions = new SessionRegister(store, async () => {
+      await Promise.all([thread.catchUp(), peers.tell()]);
+    });
   }
 
   /**
@@ -129,6 +138,8 @@ export class Daemon {
       this.stopWhenIdle();
     });
     const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
+    const peer = peerOf(socket);
+    const answerPeer = (work: (peer: number) => Promise<void>) => forPeople(() => work(peer).then(() => null));
     socket.on('error', () => rpc.dispose());
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
@@ -137,6 +148,10 @@ export class Daemon {
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
     rpc.onRequest(replaceRequest, () => forPeople(() => this.#replace()));
     this.#answerCatchUp(rpc);
+    rpc.onRequest(beginSessionRequest, (request) => answerPeer((peer) => this.#sessions.begin(peer, request)));
+    rpc.onRequest(joinSessionRequest, (pid) => answerPeer((peer) => this.#sessions.join(peer, pid)));
+    const ours = [process.pid, ...(this.#keeper.pid === null ? [] : [this.#keeper.pid])];
+    rpc.onRequest(leaveSessionRequest, () => answerPeer((peer) => this.#sessions.leave(peer, ours)));
     rpc.onRequest(greetRequest, () => {
       // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
       this.#connected.delete(socket);

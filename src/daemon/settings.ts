@@ -11,6 +11,8 @@ export interface Settings {
   readonly limits: Limits;
   /** Names of the harnesses that `mend mount` mounts when none is named. */
   readonly harnesses: readonly string[];
+  /** Programs that `mend run` starts in the place of those in PATH: absolute paths, by harness. */
+  readonly programs: Readonly<Record<string, string>>;
 }
 
 /** Largest value that a limit may have: what the store is built for. */
@@ -31,9 +33,13 @@ const harnessList: Rule = (value, key) => {
   return good ? undefined : `"${key}" must be a list such as [${names[0]}], of ${names.join(', ')}`;
 };
 
+const absolutePath: Rule = (value, key) =>
+  typeof value === 'string' && isAbsolute(value) ? undefined : `"${key}" must be an absolute path of a program`;
+
 /** The schema: every key there is, with what its value must be. */
 const schema: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>> = {
   harnesses: harnessList,
+  programs: Object.fromEntries(memoryHarnesses.map(({ name }) => [name, absolutePath])),
   limits: {
     files: wholeNumber(LIMIT_MAXIMUM.files),
     bytes: wholeNumber(LIMIT_MAXIMUM.bytes),
@@ -64,6 +70,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
       fileBytes: limits.file_bytes ?? DEFAULT_LIMITS.fileBytes,
     },
     harnesses: (given['harnesses'] as string[] | undefined) ?? memoryHarnesses.map((harness) => harness.name),
+    programs: (given['programs'] as Record<string, string> | undefined) ?? {},
   };
 }
 

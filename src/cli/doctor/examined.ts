@@ -38,6 +38,7 @@ export async function examine(): Promise<Examined> {
   const settings = attempt(() => readSettings(env)) ?? {
     limits: DEFAULT_LIMITS,
     harnesses: memoryHarnesses.map(({ name }) => name),
+    programs: {},
   };
   const mounts = mountEntries();
   const ours = ownMounts(mounts, uid).map(({ path }) => path);
