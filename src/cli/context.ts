@@ -111,6 +111,12 @@ export async function knownProject(
   );
 }
 
+/** The harnesses whose memory is mounted: the one named, else those that the settings have. */
+export function mountedHarnesses(name: string | undefined): readonly MemoryHarness[] {
+  const { mounted } = readSettings(process.env);
+  return name === undefined ? mounted.map(memoryHarness) : [memoryHarness(name)];
+}
+
 /** The harnesses that a command is about: the one named, else those that the settings have. */
 export function chosenHarnesses(name: string | undefined): readonly MemoryHarness[] {
   const { harnesses } = readSettings(process.env);

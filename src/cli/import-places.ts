@@ -1,12 +1,14 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isDead, MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
+import { isDead, MOUNT_TYPE, mountTable, realPath } from '../daemon/mount-point.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { MemoryHarness } from '../harness/adapter.js';
+import { carriers } from '../import/carrier.js';
 import { listFolder } from '../import/folder-reader.js';
+import type { Repository } from '../project/repository.js';
 import { shellWord } from '../project/shell-word.js';
 import type { Store } from '../store/store.js';
-import { currentFolder } from './context.js';
+import { currentFolder, harnessEnvironment } from './context.js';
 import { memoryFolderOf } from './harness-place.js';
 import { quoted } from './output.js';
 
@@ -22,6 +24,8 @@ export interface ImportPlace {
 export interface NothingToImport {
   readonly harness: MemoryHarness;
   readonly reason: string;
+  /** The harness is not used here at all: nothing is said of it unless it is named. */
+  readonly unused?: true;
 }
 
 /**
@@ -30,8 +34,7 @@ export interface NothingToImport {
  */
 export async function ownPlace(harness: MemoryHarness, root: string): Promise<ImportPlace | NothingToImport> {
   const folder = memoryFolderOf(harness, root, undefined);
-  if (folder === undefined)
-    return { harness, reason: `${harness.title} keeps no memory folder for one repository on this machine` };
+  if (folder === undefined) return userPlace(harness, root);
   const shown = quoted(folder);
   if (mountTable().get(folder) === MOUNT_TYPE) {
     if (await isDead(folder))
@@ -45,6 +48,14 @@ export async function ownPlace(harness: MemoryHarness, root: string): Promise<Im
     throw new MendError(`${shown} is a symbolic link: put a folder in its place, or use --from`);
   if (!stat.isDirectory()) throw new MendError(`${shown} is not a folder: move it away`);
   return { harness, folder, root };
+}
+
+/** The home in which a harness keeps the memory of all repositories. */
+function userPlace(harness: MemoryHarness, root: string): ImportPlace | NothingToImport {
+  const home = carriers[harness.name]?.userHome(harnessEnvironment());
+  if (home !== undefined && lstatOf(home)) return { harness, folder: realPath(home), root };
+  const reason = `${harness.title} keeps no memory on this machine${home === undefined ? '' : ` (${quoted(home)})`}`;
+  return { harness, reason, unused: true };
 }
 
 /**
@@ -74,7 +85,9 @@ export function copiedPlace(harness: MemoryHarness, root: string, copy: string):
 }
 
 /** True when a folder has no file that an import would take, or name. */
-export function isEmpty({ harness, folder }: ImportPlace): boolean {
+export async function isEmpty({ harness, folder }: ImportPlace, repository: Repository): Promise<boolean> {
+  const carrier = carriers[harness.name];
+  if (carrier) return (await carrier.count(folder, repository)) === 0;
   const { files, skipped } = listFolder(folder, (path) => harness.isLocal(path), Number.POSITIVE_INFINITY);
   return files.length + skipped.length === 0;
 }

@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { type CarriedPlace, type CarryLimits, type Carrier, carriers } from '../import/carrier.js';
+import { type CarriedPlace, type Carrier, type CarryLimits, carriers } from '../import/carrier.js';
 import type { Skipped } from '../import/folder-reader.js';
 import { describeError, log } from '../log.js';
 import type { Store } from '../store/store.js';
@@ -47,7 +47,16 @@ export class Homes {
     return this.#inTurn(mount, checkout, (carrier, place) => carrier.take(this.#store, place, this.#limits, hurry));
   }
 
-  /** Why something of a home is not carried; null when all is. */
+  /** Takes it from several homes; what goes wrong is logged, and tried again later. */
+  async takeAll(mounts: readonly HomeMount[], hurry = false): Promise<void> {
+    for (const mount of mounts) {
+      await this.take(mount, hurry).catch((error: unknown) =>
+        log('warn', 'a home could not be looked after', { path: mount.path, error: describeError(error) }),
+      );
+    }
+  }
+
+  /** Name of what a home has and is not carried, as it is over a limit; null when there is nothing such. */
   refused({ path, tree }: HomeMount): string | null {
     const carrier = carriers[tree.harness];
     const [first] = carrier?.refused(this.#store, placeOf({ path, tree }, '/')) ?? [];
@@ -74,11 +83,9 @@ export class Homes {
     if (this.#looking) return;
     this.#looking = true;
     const hurry = ++this.#looks % CLOSELY !== 0;
-    Promise.all(mounts.map((mount) => this.take(mount, hurry)))
-      .catch((error: unknown) => log('warn', 'a home could not be looked after', { error: describeError(error) }))
-      .finally(() => {
-        this.#looking = false;
-      });
+    this.takeAll(mounts, hurry).finally(() => {
+      this.#looking = false;
+    });
   }
 }
 

@@ -9,6 +9,7 @@ import type { Limits } from '../ports/limits.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
+import type { Homes } from './homes.js';
 import type { Keeper } from './keeper.js';
 import type { KernelFeatures, ResumeRequest } from './messages.js';
 import { clearMountPoint, MOUNT_TYPE, mountTable, prepareMountPoint, realPath } from './mount-point.js';
@@ -33,18 +34,32 @@ export class Mounter {
   readonly #limits: Limits;
   readonly #files: RuntimeFiles;
   readonly #keeper: Keeper;
+  readonly #homes: Homes;
   readonly #mounts = new Map<number, Mount>();
   #queue: Promise<unknown> = Promise.resolve();
   /** Mounts and unmounts that are under way or wait for their turn. */
   #waiting = 0;
 
-  constructor(store: Store, thread: ServingThread, peers: Peers, limits: Limits, files: RuntimeFiles, keeper: Keeper) {
+  constructor(
+    store: Store,
+    thread: ServingThread,
+    peers: Peers,
+    limits: Limits,
+    files: RuntimeFiles,
+    keeper: Keeper,
+    homes: Homes,
+  ) {
+    this.#homes = homes;
     this.#keeper = keeper;
     this.#files = files;
     this.#peers = peers;
     this.#limits = limits;
     this.#store = store;
     this.#thread = thread;
+  }
+
+  get homes(): Homes {
+    return this.#homes;
   }
 
   get mounts(): readonly Mount[] {
@@ -118,6 +133,7 @@ export class Mounter {
       await this.#keeper.drop(keyOf(id));
       log('info', 'mount was taken off', { path: mount.path });
       this.#writeBack(mount);
+      await this.#takeFromHome(mount);
     });
   }
 
@@ -132,7 +148,10 @@ export class Mounter {
     const tree = this.#store.treeOf(request.project, request.harness);
     const served = this.mounts.find((mount) => mount.path === realPath(request.path));
     if (served) {
-      if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, partly: [], skipped: [] };
+      if (served.tree.id === tree.id) {
+        const skipped = await this.#homes.bring(served, request.checkout);
+        return { path: served.path, already: true, taken: {}, partly: [], skipped };
+      }
       throw new MendError(
         `cannot mount on ${served.path}: another project's memory is mounted there; run "mend unmount" in that project first`,
       );
@@ -149,6 +168,7 @@ export class Mounter {
 
   async #mountOn(path: string, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
     const harness = memoryHarness(request.harness);
+    const left = await this.#homes.bring({ path, tree }, request.checkout);
     const imported = await takeIn(this.#store, tree, path, harness, this.#limits);
     await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
     const id = this.#mountRow(tree, path, request.checkout);
@@ -171,7 +191,7 @@ export class Mounter {
     }
     log('info', 'mounted', { path, project: tree.project, harness: tree.harness });
     const taken: Record<string, number> = {};
-    const skipped: SkippedFile[] = [];
+    const skipped: SkippedFile[] = [...left];
     for (const file of imported) {
       if (file.outcome === 'skipped') skipped.push({ path: file.path, reason: file.reason ?? 'was left out' });
       else taken[file.outcome] = (taken[file.outcome] ?? 0) + 1;
@@ -212,10 +232,19 @@ export class Mounter {
       await this.#thread
         .detach(mount.id)
         .catch((error: unknown) => log('error', 'mount was not let go', { error: describeError(error) }));
-      skipped.push(...this.#writeBack(mount));
+      skipped.push(...this.#writeBack(mount), ...(await this.#takeFromHome(mount)));
       unmounted.push(mount.path);
     }
     return { unmounted, failed, skipped };
+  }
+
+  async #takeFromHome(mount: Mount): Promise<readonly SkippedFile[]> {
+    try {
+      return await this.#homes.take(mount);
+    } catch (error) {
+      log('error', 'what lies beside memory could not be taken', { path: mount.path, error: describeError(error) });
+      return [{ path: '.', reason: 'could not be taken from where the harness keeps it; the next mount tries again' }];
+    }
   }
 
   #writeBack(mount: Mount): readonly SkippedFile[] {

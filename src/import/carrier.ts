@@ -1,4 +1,6 @@
+import type { HarnessEnvironment } from '../harness/adapter.js';
 import type { Limits } from '../ports/limits.js';
+import type { Repository } from '../project/repository.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import { codexCarrier } from './codex/carrier.js';
@@ -31,10 +33,10 @@ export interface Carrier {
   take(store: Store, place: CarriedPlace, limits: CarryLimits, hurry?: boolean): Promise<readonly Skipped[]>;
   /** What of a home was refused when it was looked at last. */
   refused(store: Store, place: CarriedPlace): readonly Skipped[];
-  /** The home of the user that an import reads, in an environment of the harness; undefined where it has no memory. */
-  userHome(env: Readonly<Record<string, string | undefined>>): string | undefined;
-  /** How many files of a project an import from a home would read. */
-  count(store: Store | undefined, project: number | undefined, home: string): Promise<number>;
+  /** The home of the user's own, which an import reads. @throws {MendError} when the environment cannot tell */
+  userHome(env: HarnessEnvironment): string;
+  /** How many files an import from a home would find for a repository. */
+  count(home: string, repository: Repository): Promise<number>;
   /** Imports the memory of a project from a home of the user that has memory of many. */
   import(store: Store, tree: TreeRow, home: string, options: ImportOptions): Promise<ImportedFile[]>;
   /** A file was removed from memory: what would bring it back is removed too. */

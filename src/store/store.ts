@@ -13,7 +13,6 @@ import {
 } from '../ports/store.js';
 import { AppliedTable } from './applied-table.js';
 import { ContentTable } from './content-table.js';
-import { ConversationTable } from './conversation-table.js';
 import { DraftTable } from './draft-table.js';
 import { type Change, Feed, PURGED } from './feed.js';
 import { Flusher } from './flusher.js';
@@ -26,7 +25,6 @@ import { NodeTable } from './node-table.js';
 import { type OpenOptions, openDatabase } from './open-database.js';
 import { ensureMachine, type MachineIdentity, ProjectTable } from './projects.js';
 import { SessionTable } from './session-table.js';
-import { SummaryTable } from './summary-table.js';
 import { type TreeRow, TreeTable } from './tree-table.js';
 import { VersionTable } from './version-table.js';
 import { now } from './wall-clock.js';
@@ -57,8 +55,6 @@ export class Store implements TreeStore {
   readonly feed: Feed;
   readonly requests: AppliedTable;
   readonly sessions: SessionTable;
-  readonly summaries: SummaryTable;
-  readonly conversations: ConversationTable;
   /** Handed the changes that other processes made, inside the transaction that found them; undefined when anything may have changed. Tells whether an open tree did. */
   follow: (changes: Change[] | undefined) => unknown = () => false;
   /** Called after each transaction that was committed. */
@@ -88,8 +84,6 @@ export class Store implements TreeStore {
     this.requests = new AppliedTable(this.db);
     this.#local = new LocalTable(this.db);
     this.sessions = new SessionTable(this.db);
-    this.summaries = new SummaryTable(this.db);
-    this.conversations = new ConversationTable(this.db);
     this.#begin = this.db.prepare('BEGIN IMMEDIATE');
     this.#commit = this.db.prepare('COMMIT');
     this.#rollback = this.db.prepare('ROLLBACK');

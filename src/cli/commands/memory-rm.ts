@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { carriers } from '../../import/carrier.js';
 import { commandSession, knownProject, ownStoreFolder, parseFileName, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { existingFile } from '../named-file.js';
@@ -22,7 +23,10 @@ async function remove(texts: readonly string[], options: MemoryOptions): Promise
       const session = commandSession(store, 'mend memory rm');
       const files = names.map((name) => existingFile(store, project, name));
       const distinct = [...new Map(files.map((file) => [file.shown, file])).values()];
-      for (const { memory, head } of distinct) memory.remove(head, session);
+      for (const { memory, head, tree, path } of distinct) {
+        carriers[tree.harness]?.removed(store, tree, path, store.content(head.content));
+        memory.remove(head, session);
+      }
       return distinct.map(({ shown }) => shown);
     });
   });

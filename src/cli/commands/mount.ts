@@ -5,7 +5,7 @@ import { checkFuse } from '../../daemon/preflight.js';
 import { ANOTHER_SERVES, READY } from '../../daemon/readiness.js';
 import { Supervisor } from '../../daemon/supervisor.js';
 import { MendError, usageError } from '../../errors.js';
-import { chosenHarnesses, ownStoreFolder } from '../context.js';
+import { mountedHarnesses, ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { mountAll } from '../mount-all.js';
 import { daemonRuns, type Wanted, wantedMounts } from '../wanted-mounts.js';
@@ -35,7 +35,7 @@ async function mount(folder: string | undefined, options: MountOptions): Promise
   if (options.all && (folder !== undefined || options.project !== undefined))
     throw usageError('--all takes every project: leave out the folder and --project');
   if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
-  const harnesses = chosenHarnesses(options.harness);
+  const harnesses = mountedHarnesses(options.harness);
   const store = ownStoreFolder();
   const running = await daemonRuns(store);
   if (!running) checkFuse();

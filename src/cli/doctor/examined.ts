@@ -2,11 +2,9 @@ import { connectControl } from '../../daemon/control-client.js';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
 import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
-import { readSettings, type Settings } from '../../daemon/settings.js';
+import { DEFAULT_SETTINGS, readSettings, type Settings } from '../../daemon/settings.js';
 import { signOfLife } from '../../daemon/sign-of-life.js';
 import { MendError } from '../../errors.js';
-import { memoryHarnesses } from '../../harness/registry.js';
-import { DEFAULT_LIMITS } from '../../ports/limits.js';
 import { discoverRepository, type Repository } from '../../project/repository.js';
 import { storeFolder, storeFolderExists } from '../../store/location.js';
 import { currentFolder } from '../context.js';
@@ -35,11 +33,7 @@ export async function examine(): Promise<Examined> {
   const env = process.env;
   const uid = process.getuid?.() ?? 0;
   const folder = attempt(() => storeFolder(env, uid));
-  const settings = attempt(() => readSettings(env)) ?? {
-    limits: DEFAULT_LIMITS,
-    harnesses: memoryHarnesses.map(({ name }) => name),
-    programs: {},
-  };
+  const settings = attempt(() => readSettings(env)) ?? DEFAULT_SETTINGS;
   const mounts = mountEntries();
   const ours = ownMounts(mounts, uid).map(({ path }) => path);
   const life = new Map(await Promise.all(ours.map(async (path) => [path, await signOfLife(path)] as const)));

@@ -5,13 +5,14 @@ import { ASIDE } from '../../harness/codex/prepare-home.js';
 import { readMark, userHome } from '../../harness/codex/user-home.js';
 import { codex } from '../../harness/codex.js';
 import { describeError, log } from '../../log.js';
+import { carried } from '../../store/carried.js';
 import type { Store } from '../../store/store.js';
 import type { CarriedPlace, Carrier, CarryLimits } from '../carrier.js';
 import type { Skipped } from '../folder-reader.js';
 import { takeIn } from '../take-in.js';
 import { conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
-import { ConversationOwner } from './conversation-owner.js';
+import { ownerByProject, ownerByRepository } from './conversation-owner.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
 import { bringSummaries, type MetaOf, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
@@ -43,12 +44,13 @@ export const codexCarrier: Carrier = {
   refused(store, { tree, home }) {
     const id = readMark(home)?.id;
     if (id === undefined) return [];
-    return store.summaries.refused(tree.id, id).map(({ source, refused }) => ({ path: source, reason: refused }));
+    return carried(store.db)
+      .summaries.refused(tree.id, id)
+      .map(({ source, refused }) => ({ path: source, reason: refused }));
   },
   userHome,
-  async count(store, project, home) {
-    if (store === undefined || project === undefined) return 0;
-    return (await userSummaries(home, new ConversationOwner(store, project))).length;
+  async count(home, repository) {
+    return (await userSummaries(home, ownerByRepository(repository))).length;
   },
   import: importSummaries,
   removed: removeSummary,
@@ -73,8 +75,7 @@ async function take(
     );
     states.set(join(home, source), state);
   }
-  if (!hurry)
-    await takeConversations(store, { tree: tree.id, home, id }, new ConversationOwner(store, tree.project), limits);
+  if (!hurry) await takeConversations(store, { tree: tree.id, home, id }, ownerByProject(store, tree.project), limits);
   return skipped;
 }
 

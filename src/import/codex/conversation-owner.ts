@@ -1,61 +1,84 @@
 import { existsSync } from 'node:fs';
 import { MendError } from '../../errors.js';
 import { normalizeRemoteUrl, type RemoteIdentity } from '../../project/remote-url.js';
-import { discoverRepository } from '../../project/repository.js';
+import { discoverRepository, type Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
 import { EVERYWHERE } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import type { ConversationMeta } from './conversation-meta.js';
 
+/** What is compared of a conversation. */
+type Held = Pick<ConversationMeta, 'cwd' | 'git'>;
+
 /**
  * Tells which conversations belong to a project: those whose recorded Git origin is its, and of those that have none
  * recorded the ones that were held in a folder of it (spec §9).
  */
-export class ConversationOwner {
-  readonly #store: Store;
-  readonly #project: number;
-  /** What was found out of folders. */
-  readonly #folders = new Map<string, boolean>();
+export interface ConversationOwner {
+  owns(conversation: Held): Promise<boolean>;
+}
 
-  constructor(store: Store, project: number) {
-    this.#store = store;
-    this.#project = project;
-  }
+/** By what the store knows of a project. A path that a person gave to a project overrules its remote (spec §2.4). */
+export function ownerByProject(store: Store, project: number): ConversationOwner {
+  const { projects, machine } = store;
+  return owner(
+    ({ scope, value }, cwd) => {
+      const settled = projects.settledPaths(machine, value).find(({ path }) => isWithin(cwd, path));
+      if (settled) return settled.project.id === project;
+      const where = scope === 'everywhere' ? EVERYWHERE : machine;
+      return projects.find({ kind: 'remote', machine: where, value })?.id === project;
+    },
+    (repository) => findProject(projects, repository, machine)?.id === project,
+    (cwd) => {
+      const [nearest] = projects
+        .list(machine)
+        .flatMap(({ id, paths }) => paths.map((path) => ({ id, path })))
+        .filter(({ path }) => isWithin(cwd, path))
+        .sort((one, other) => other.path.length - one.path.length);
+      return nearest?.id === project;
+    },
+  );
+}
 
-  async owns({ cwd, git }: Pick<ConversationMeta, 'cwd' | 'git'>): Promise<boolean> {
-    const origin = git?.repository_url === undefined ? null : normalizeRemoteUrl(git.repository_url);
-    if (origin !== null) return this.#ownsOrigin(origin, cwd);
-    const known = this.#folders.get(cwd) ?? (await this.#ownsFolder(cwd));
-    this.#folders.set(cwd, known);
-    return known;
-  }
+/** By a repository that has no project yet. */
+export function ownerByRepository({ root, paths, origin }: Repository): ConversationOwner {
+  return owner(
+    ({ scope, value }) => origin?.scope === scope && origin.value === value,
+    (repository) => repository.root === root,
+    (cwd) => paths.some((path) => isWithin(cwd, path)),
+  );
+}
 
-  /** A path that a person gave to a project overrules the remote that it has (spec §2.4). */
-  #ownsOrigin({ scope, value }: RemoteIdentity, cwd: string): boolean {
-    const { projects, machine } = this.#store;
-    const settled = projects.settledPaths(machine, value).find(({ path }) => isWithin(cwd, path));
-    if (settled) return settled.project.id === this.#project;
-    const where = scope === 'everywhere' ? EVERYWHERE : machine;
-    return projects.find({ kind: 'remote', machine: where, value })?.id === this.#project;
-  }
-
-  async #ownsFolder(cwd: string): Promise<boolean> {
-    const { projects, machine } = this.#store;
-    const paths = projects
-      .list(machine)
-      .flatMap(({ id, paths }) => paths.map((path) => ({ id, path })))
-      .filter(({ path }) => isWithin(cwd, path))
-      .sort((one, other) => other.path.length - one.path.length);
-    if (!existsSync(cwd)) return paths[0]?.id === this.#project;
+/**
+ * @param hasOrigin tells whether it is the owner's
+ * @param isOwn tells whether the repository of the folder is, as it is now
+ * @param hasFolder tells so of a folder that is not there any more
+ */
+function owner(
+  hasOrigin: (origin: RemoteIdentity, cwd: string) => boolean,
+  isOwn: (repository: Repository) => boolean,
+  hasFolder: (cwd: string) => boolean,
+): ConversationOwner {
+  const folders = new Map<string, boolean>();
+  const look = async (cwd: string): Promise<boolean> => {
+    if (!existsSync(cwd)) return hasFolder(cwd);
     try {
       // It may be a linked work tree, or a link.
-      const repository = await discoverRepository(cwd);
-      return findProject(projects, repository, machine)?.id === this.#project;
+      return isOwn(await discoverRepository(cwd));
     } catch (error) {
       if (!(error instanceof MendError)) throw error;
-      return paths[0]?.id === this.#project;
+      return hasFolder(cwd);
     }
-  }
+  };
+  return {
+    async owns({ cwd, git }) {
+      const origin = git?.repository_url === undefined ? null : normalizeRemoteUrl(git.repository_url);
+      if (origin !== null) return hasOrigin(origin, cwd);
+      const known = folders.get(cwd) ?? (await look(cwd));
+      folders.set(cwd, known);
+      return known;
+    },
+  };
 }
 
 function isWithin(path: string, folder: string): boolean {

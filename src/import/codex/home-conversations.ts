@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { isSystemError } from '../../errors.js';
+import { carried } from '../../store/carried.js';
 import type { Conversation } from '../../store/conversation-table.js';
 import type { Store } from '../../store/store.js';
 import { type ConversationFile, conversationFiles, placeFile, readLines } from './conversation-files.js';
@@ -36,7 +37,7 @@ export async function takeConversations(
   owner: ConversationOwner,
   limits: ConversationLimits,
 ): Promise<void> {
-  const { conversations } = store;
+  const { conversations } = carried(store.db);
   const files = conversationFiles(home);
   const known = new Map(conversations.of(tree).map((row) => [row.thread, row]));
   const taken = limits.conversations === 0 ? [] : await newest(home, files, known, owner, limits);
@@ -131,7 +132,7 @@ function tooMany(rows: readonly Conversation[], limits: ConversationLimits): Con
  * @param checkout folder that is named for a conversation of which nothing is known
  */
 export function bringConversations(store: Store, { tree, home, id }: CarriedHome, checkout: string): void {
-  const { conversations } = store;
+  const { conversations } = carried(store.db);
   const files = new Map(conversationFiles(home).map((file) => [file.thread, file]));
   const brought: string[] = [];
   for (const row of conversations.of(tree)) {
@@ -148,7 +149,7 @@ export function bringConversations(store: Store, { tree, home, id }: CarriedHome
     store.write(() => {
       for (const thread of brought) conversations.see(tree, id, thread);
     }, true);
-  for (const { thread, updated, meta } of store.summaries.of(tree)) {
+  for (const { thread, updated, meta } of carried(store.db).summaries.of(tree)) {
     if (files.has(thread)) continue;
     const known = (meta === null ? undefined : metaOfPayload(JSON.parse(meta))) ?? bareMeta(thread, updated, checkout);
     // Codex sums a conversation up again when it changed since.

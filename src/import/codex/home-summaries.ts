@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { carried } from '../../store/carried.js';
 import type { Store } from '../../store/store.js';
 import type { SourceKey, Summary } from '../../store/summary-table.js';
 import type { Skipped } from '../folder-reader.js';
@@ -47,7 +48,7 @@ function takeCopy(
   metaOf: MetaOf,
   most: number,
 ): Skipped | undefined | 'outdated' {
-  const { summaries } = store;
+  const { summaries } = carried(store.db);
   const { tree, source } = key;
   return store.write(() => {
     const known = summaries.source(key);
@@ -95,15 +96,18 @@ function keepUse(
 ): void {
   if (!stored || !here) return;
   const use = (row: Pick<Summary, 'row'>): number => Number(columnsOf(row)['usage_count'] ?? 0);
-  if (use(here) > use(stored)) store.summaries.put(tree, { ...here, meta: null });
+  if (use(here) > use(stored)) carried(store.db).summaries.put(tree, { ...here, meta: null });
 }
 
 function keepTemplate(store: Store, { tree, source }: SourceKey, copy: SummaryCopy, bytes: Buffer): void {
   const { edition, progress } = copy;
-  const known = store.summaries.template(tree, source);
+  const known = carried(store.db).summaries.template(tree, source);
   if (known && known.edition >= edition && known.progress >= progress) return;
   const newer = !known || edition > known.edition ? { edition, bytes } : { edition: known.edition, bytes: known.bytes };
-  store.summaries.putTemplate(tree, source, { ...newer, progress: Math.max(progress, known?.progress ?? 0) });
+  carried(store.db).summaries.putTemplate(tree, source, {
+    ...newer,
+    progress: Math.max(progress, known?.progress ?? 0),
+  });
 }
 
 /**
@@ -111,7 +115,7 @@ function keepTemplate(store: Store, { tree, source }: SourceKey, copy: SummaryCo
  * was taken in before (`takeSummaries`).
  */
 export async function bringSummaries(store: Store, key: SourceKey, home: string, most = DATABASE_MOST): Promise<void> {
-  const { summaries } = store;
+  const { summaries } = carried(store.db);
   const { tree, source } = key;
   const file = join(home, source);
   const template = summaries.template(tree, source);

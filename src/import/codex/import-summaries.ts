@@ -1,10 +1,11 @@
+import { carried } from '../../store/carried.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
 import { FileImport } from '../file-import.js';
 import type { ImportedFile, ImportOptions, Scan } from '../import-options.js';
 import { left, unlessInTheWay } from '../in-the-way.js';
-import { ConversationOwner } from './conversation-owner.js';
+import { ownerByProject } from './conversation-owner.js';
 import { DATABASE_MOST } from './home-summaries.js';
 import { summaryFile } from './summary-file.js';
 import { columnsOf, isNewer, textOf } from './summary-row.js';
@@ -20,7 +21,7 @@ export async function importSummaries(
   home: string,
   options: ImportOptions,
 ): Promise<ImportedFile[]> {
-  const summaries = await userSummaries(home, new ConversationOwner(store, tree.project));
+  const summaries = await userSummaries(home, ownerByProject(store, tree.project));
   const memory = new MemoryFiles(store, tree);
   const imported: ImportedFile[] = [];
   options.begin?.(summaries.length);
@@ -61,17 +62,21 @@ async function importOne(
     return left(summary.thread, `is over the limit of ${DATABASE_MOST} bytes for what Codex knows of its summaries`);
   const file = await run();
   const isNews = (): boolean => {
-    const known = store.summaries.of(tree.id).find(({ thread }) => thread === summary.thread);
+    const known = carried(store.db)
+      .summaries.of(tree.id)
+      .find(({ thread }) => thread === summary.thread);
     return !known || isNewer(summary, known);
   };
   if (IN_MEMORY.has(file.outcome) && isNews())
     store.write(() => {
-      if (isNews()) store.summaries.put(tree.id, { ...summary, meta: JSON.stringify(meta) });
+      if (isNews()) carried(store.db).summaries.put(tree.id, { ...summary, meta: JSON.stringify(meta) });
     }, true);
   return file;
 }
 
 function wouldBeTooMuch(store: Store, tree: TreeRow, row: string): boolean {
-  const bytes = store.summaries.of(tree.id).reduce((sum, known) => sum + Buffer.byteLength(known.row), 0);
+  const bytes = carried(store.db)
+    .summaries.of(tree.id)
+    .reduce((sum, known) => sum + Buffer.byteLength(known.row), 0);
   return bytes + Buffer.byteLength(row) > DATABASE_MOST;
 }

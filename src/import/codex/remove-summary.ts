@@ -1,3 +1,4 @@
+import { carried } from '../../store/carried.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
 import { threadOfFile } from './summary-file.js';
@@ -9,5 +10,5 @@ import { threadOfFile } from './summary-file.js';
  */
 export function removeSummary(store: Store, tree: TreeRow, path: string, bytes: Buffer | undefined): void {
   const thread = bytes && threadOfFile(path, bytes);
-  if (thread !== undefined) store.write(() => store.summaries.delete(tree.id, thread), true);
+  if (thread !== undefined) store.write(() => carried(store.db).summaries.delete(tree.id, thread), true);
 }
