@@ -1,17 +1,16 @@
-import { join } from 'node:path';
 import { realPath } from '../daemon/mount-point.js';
 import type { HarnessPlace, MemoryHarness } from '../harness/adapter.js';
+import { projectHome } from '../store/location.js';
 import { harnessEnvironment, ownStoreFolder } from './context.js';
-
-/** Folder in the store's folder that has the homes of harnesses, each for one project. */
-const HOMES = 'homes';
 
 /**
  * Where a harness started here would run for a checkout.
  * @param project row id of the checkout's project; undefined when it has none yet
  */
 export function harnessPlace(harness: MemoryHarness, root: string, project: number | undefined): HarnessPlace {
-  const home = project === undefined ? undefined : join(ownStoreFolder(), HOMES, harness.name, String(project));
+  const uid = process.getuid?.() ?? 0;
+  const home =
+    project === undefined ? undefined : projectHome(process.env, uid, ownStoreFolder(), harness.name, project);
   return { root, env: harnessEnvironment(), home };
 }
 

@@ -1,10 +1,11 @@
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { unmountRequest } from '../../daemon/control-protocol.js';
 import { removeDeadMounts } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
-import { mountAbove } from '../../daemon/mount-point.js';
+import { mountAbove, mountTable } from '../../daemon/mount-point.js';
 import { MendError, usageError } from '../../errors.js';
+import type { MemoryHarness } from '../../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../../harness/registry.js';
 import { storeExists } from '../../store/location.js';
 import { currentFolder, knownProject, ownStoreFolder, withStore } from '../context.js';
@@ -72,6 +73,14 @@ async function chosenPaths(folder: string | undefined, options: UnmountOptions):
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project, named, NOT_MOUNTED);
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
-    return checkouts.flatMap((root) => harnesses.flatMap((harness) => memoryFolderOf(harness, root, project.id) ?? []));
+    return checkouts.flatMap((root) => harnesses.flatMap((harness) => foldersOf(harness, root, project.id)));
   });
+}
+
+/** The memory folder of a checkout; in a home of the project's own, whatever is mounted there. */
+function foldersOf(harness: MemoryHarness, root: string, project: number): string[] {
+  const folder = memoryFolderOf(harness, root, project);
+  if (folder === undefined || !harness.homePerProject) return folder === undefined ? [] : [folder];
+  const there = [...mountTable().keys()].filter((path) => dirname(path) === dirname(folder));
+  return there.length > 0 ? there : [folder];
 }
