@@ -3,14 +3,14 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { isSystemError, MendError } from '../errors.js';
-import { memoryHarnesses } from '../harness/registry.js';
+import { chosenByName } from '../harness/registry.js';
 import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
 
 /** What a person may set in `config.yaml` (spec §11.4). */
 export interface Settings {
   readonly limits: Limits;
-  /** Names of the harnesses that `mend mount` mounts when none is named. */
-  readonly harnesses: readonly string[];
+  /** Names of the harnesses that `mend mount` mounts when none is named; undefined for those that the person uses. */
+  readonly harnesses: readonly string[] | undefined;
 }
 
 /** Largest value that a limit may have: what the store is built for. */
@@ -26,9 +26,8 @@ const wholeNumber =
       : `"${key}" must be a whole number from 1 to ${most}`;
 
 const harnessList: Rule = (value, key) => {
-  const names = memoryHarnesses.map((harness) => harness.name);
-  const good = Array.isArray(value) && value.length > 0 && value.every((name) => names.includes(String(name)));
-  return good ? undefined : `"${key}" must be a list such as [${names[0]}], of ${names.join(', ')}`;
+  const good = Array.isArray(value) && value.length > 0 && value.every((name) => chosenByName.includes(String(name)));
+  return good ? undefined : `"${key}" must be a list such as [${chosenByName[0]}], of ${chosenByName.join(', ')}`;
 };
 
 /** The schema: every key there is, with what its value must be. */
@@ -63,7 +62,7 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
       bytes: limits.bytes ?? DEFAULT_LIMITS.bytes,
       fileBytes: limits.file_bytes ?? DEFAULT_LIMITS.fileBytes,
     },
-    harnesses: (given['harnesses'] as string[] | undefined) ?? memoryHarnesses.map((harness) => harness.name),
+    harnesses: given['harnesses'] as string[] | undefined,
   };
 }
 

@@ -2,18 +2,33 @@ import { usageError } from '../errors.js';
 import type { HarnessAdapter, MemoryHarness } from './adapter.js';
 import { claude } from './claude.js';
 import { memoryless } from './memoryless.js';
+import { projectMemory } from './project-memory.js';
 
 /** Every harness mend knows, one line each. */
-export const harnesses: readonly HarnessAdapter[] = [
+const registered: readonly HarnessAdapter[] = [
   claude,
   memoryless('opencode', 'opencode'),
   memoryless('pi', 'pi'),
+  projectMemory,
 ];
+
+/** Every harness, those that are the archive of another behind it. */
+export const harnesses: readonly HarnessAdapter[] = registered.flatMap(withArchive);
 
 /** The harnesses that keep memory, in the order of the registry. */
 export const memoryHarnesses: readonly MemoryHarness[] = harnesses.filter(
   (harness): harness is MemoryHarness => harness.keepsMemory,
 );
+
+/** Names of the harnesses that keep memory and are no archive of another, which they bring along. */
+export const chosenByName: readonly string[] = registered.flatMap(({ name, keepsMemory }) =>
+  keepsMemory ? [name] : [],
+);
+
+/** A harness with the archive that goes with it. */
+export function withArchive<T extends HarnessAdapter>(harness: T): readonly (T | MemoryHarness)[] {
+  return harness.keepsMemory && harness.archive ? [harness, harness.archive] : [harness];
+}
 
 /** The harness of a name, or undefined. */
 export function findHarness(name: string): HarnessAdapter | undefined {

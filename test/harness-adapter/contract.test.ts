@@ -1,13 +1,15 @@
-import { isAbsolute } from 'node:path';
+import { basename, dirname, isAbsolute } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MendError } from '../../src/errors.js';
 import type { HarnessEnvironment } from '../../src/harness/adapter.js';
 import {
+  chosenByName,
   findHarness,
   harnesses,
   harnessOfProgram,
   memoryHarness,
   memoryHarnesses,
+  withArchive,
 } from '../../src/harness/registry.js';
 
 /** Executables that are each harness. A harness without a line here fails its contract. */
@@ -22,6 +24,9 @@ const PROGRAMS: Record<string, readonly string[]> = {
   ],
   opencode: ['/usr/local/bin/opencode'],
   pi: ['/usr/local/bin/pi'],
+  // Any agent may follow the convention.
+  'project-memory': [],
+  'project-memory-archive': [],
 };
 
 const NO_HARNESS = [
@@ -97,6 +102,33 @@ describe.each(harnesses.map((harness) => [harness.name, harness] as const))('%s'
     for (const path of ['.DS_Store', 'MEMORY.md~', '.MEMORY.md.swp', 'a/x.lock', 'a.md.tmp.1.ab', '.Trash-0/a.md']) {
       expect(harness.isLocal(path), path).toBe(true);
     }
+  });
+
+  it('says of a sign of use where it is, under the home', () => {
+    const sign = harness.signOfUse?.(ENV);
+    if (harness.signOfUse) expect(sign).toMatch(/^\/home\/u\/./);
+    // The first harness is there for everybody.
+    else expect([harnesses[0]?.name, 'codex']).toContain(name);
+  });
+
+  it('has an archive that is registered with it, and has none itself', () => {
+    const { archive } = harness;
+    if (!archive) return;
+    expect(findHarness(archive.name)).toBe(archive);
+    expect(withArchive(harness)).toEqual([harness, archive]);
+    expect(archive.archive).toBeUndefined();
+    expect(chosenByName).not.toContain(archive.name);
+    expect(folderOf('/srv/app', ENV)).not.toBe(archive.memoryFolder({ root: '/srv/app', env: ENV, home: undefined }));
+  });
+
+  it('finds its folder under every name that it may have', () => {
+    const place = { root: '/srv/app', env: ENV, home: undefined };
+    const names = harness.folderNames?.(place);
+    if (!names) return;
+    const folder = folderOf('/srv/app', ENV);
+    expect(names.within).toContain(dirname(folder));
+    expect(basename(folder)).toMatch(names.pattern);
+    expect(basename(folderOf('/srv/other', ENV))).not.toMatch(names.pattern);
   });
 
   it('names the keys it maintains as dotted paths, each once', () => {
