@@ -22,6 +22,25 @@ export function chosenHarnesses(name: string | undefined): HarnessChoice {
   return harnesses ? always(harnesses.map(memoryHarness)) : usedHarnesses;
 }
 
+/**
+ * The harnesses whose memory `mend mount` mounts for a project. One with a home for each project is mounted when it is started,
+ * unless it is named.
+ * @throws {MendError} (usage) for a name that no harness with memory has.
+ */
+export function mountedHarnesses(name: string | undefined): HarnessChoice {
+  const choose = chosenHarnesses(name);
+  if (choose !== usedHarnesses) return choose;
+  return (store, project) => usedHarnesses(store, project).filter(({ homePerProject }) => !homePerProject);
+}
+
+/** A harness that is started, with the notes that any agent may keep, where the person uses them. */
+export function startedHarnesses(harness: MemoryHarness): HarnessChoice {
+  return (store, project) => [
+    ...withArchive(harness),
+    ...usedHarnesses(store, project).filter((one) => one.launch.programs.length === 0 && one !== harness),
+  ];
+}
+
 function always(harnesses: readonly MemoryHarness[]): HarnessChoice {
   const all = [...new Set(harnesses.flatMap(withArchive))];
   return () => all;

@@ -1,13 +1,15 @@
 import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { isDead, MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
+import { isDead, MOUNT_TYPE, mountTable, realPath } from '../daemon/mount-point.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses, withArchive } from '../harness/registry.js';
+import { carriers } from '../import/carrier.js';
 import { listFolder } from '../import/folder-reader.js';
+import type { Repository } from '../project/repository.js';
 import { shellWord } from '../project/shell-word.js';
 import type { Store } from '../store/store.js';
-import { currentFolder } from './context.js';
+import { currentFolder, harnessEnvironment } from './context.js';
 import { memoryFolderOf } from './harness-place.js';
 import { quoted } from './output.js';
 
@@ -25,6 +27,8 @@ export interface ImportPlace {
 export interface NothingToImport {
   readonly harness: MemoryHarness;
   readonly reason: string;
+  /** The harness is not used here at all: nothing is said of it unless it is named. */
+  readonly unused?: true;
 }
 
 /**
@@ -33,8 +37,7 @@ export interface NothingToImport {
  */
 export async function ownPlace(harness: MemoryHarness, root: string): Promise<ImportPlace | NothingToImport> {
   const folder = memoryFolderOf(harness, root, undefined);
-  if (folder === undefined)
-    return { harness, reason: `${harness.title} keeps no memory folder for one repository on this machine` };
+  if (folder === undefined) return userPlace(harness, root);
   const shown = quoted(folder);
   if (mountTable().get(folder) === MOUNT_TYPE) {
     if (await isDead(folder))
@@ -53,6 +56,14 @@ export async function ownPlace(harness: MemoryHarness, root: string): Promise<Im
 /** Tells what is no memory in a place. */
 export function localIn({ harness, without }: ImportPlace): (path: string) => boolean {
   return (path) => without.includes(path.split('/')[0] ?? path) || harness.isLocal(path);
+}
+
+/** The home in which a harness keeps the memory of all repositories. */
+function userPlace(harness: MemoryHarness, root: string): ImportPlace | NothingToImport {
+  const home = carriers[harness.name]?.userHome(harnessEnvironment());
+  if (home !== undefined && lstatOf(home)) return { harness, folder: realPath(home), root, without: [] };
+  const reason = `${harness.title} keeps no memory on this machine${home === undefined ? '' : ` (${quoted(home)})`}`;
+  return { harness, reason, unused: true };
 }
 
 /**
@@ -79,8 +90,8 @@ export function copiedPlaces(name: string | undefined, root: string, copy: strin
   const [first, ...others] = name === undefined ? memoryHarnesses : withArchive(memoryHarness(name));
   const places = others.flatMap((harness) => {
     const within = has(harness.name) ? harness.name : harness.memoryInCopy(root, has, names);
-    // A folder that only may be one harness's is the first's.
-    if (within === undefined || within === '.') return [];
+    // A folder that only may be one harness's is the first's. One that mixes projects is read when it is named.
+    if (within === undefined || within === '.' || harness.homePerProject) return [];
     return [{ harness, folder: join(folder, within), root, without: [] }];
   });
   const without = places.flatMap(({ harness }) => (has(harness.name) ? [harness.name] : []));
@@ -95,7 +106,9 @@ export function copiedPlaces(name: string | undefined, root: string, copy: strin
 }
 
 /** True when a folder has no file that an import would take, or name. */
-export function isEmpty(place: ImportPlace): boolean {
+export async function isEmpty(place: ImportPlace, repository: Repository): Promise<boolean> {
+  const carrier = carriers[place.harness.name];
+  if (carrier) return (await carrier.count(place.folder, repository)) === 0;
   const { files, skipped } = listFolder(place.folder, localIn(place), Number.POSITIVE_INFINITY);
   return files.length + skipped.length === 0;
 }

@@ -23,10 +23,16 @@ export async function mountAll(
   return statuses.every((status) => status === ExitStatus.done) ? ExitStatus.done : ExitStatus.unsettled;
 }
 
-function tell({ path, already, taken, partly, skipped }: MountAnswer, given: string | undefined): ExitStatus {
+function tell(answer: MountAnswer, given: string | undefined): ExitStatus {
+  const { path, already, taken } = answer;
   printLine(`${already ? 'already mounted' : 'mounted'} ${quoted(path)}`);
   const changed = ['added', 'updated', 'merged'].reduce((sum, outcome) => sum + (taken[outcome] ?? 0), 0);
   if (changed > 0) printLine(`took in ${counted(changed, 'file')} that lay there`);
+  return tellNotes(answer, given);
+}
+
+/** Says what is left to settle of files that lay in a folder when it was mounted. */
+export function tellNotes({ taken, partly, skipped }: MountAnswer, given: string | undefined): ExitStatus {
   for (const file of partly)
     complain(
       `${quoted(file)} was merged without lines that the store had removed: ${memoryCommand(given, 'log')} has it whole`,

@@ -13,22 +13,28 @@ import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
 import { Store } from '../store/store.js';
 import {
+  beginSessionRequest,
   catchUpRequest,
   type DaemonStatus,
   FOR_PEOPLE,
   greetRequest,
+  joinSessionRequest,
+  leaveSessionRequest,
   mountRequest,
   replaceRequest,
   statusRequest,
   unmountRequest,
 } from './control-protocol.js';
+import { Homes } from './homes.js';
 import type { Inheritance, Keeper } from './keeper.js';
 import { Mounter } from './mounter.js';
+import { peerOf } from './peer-of.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
+import { SessionRegister } from './session-register.js';
 import { readSettings } from './settings.js';
 import { StoreCare } from './store-care.js';
 import { version } from './version.js';
@@ -42,6 +48,7 @@ export class Daemon {
   readonly #care: StoreCare;
   readonly #peers: Peers;
   readonly #keeper: Keeper;
+  readonly #sessions: SessionRegister;
   readonly #connected = new Set<Socket>();
   #stopping: Promise<void> | undefined;
 
@@ -60,6 +67,9 @@ export class Daemon {
     this.#server = server;
     this.#peers = peers;
     this.#care = new StoreCare(store, thread);
+    this.#sessions = new SessionRegister(store, async () => {
+      await Promise.all([thread.catchUp(), peers.tell()]);
+    });
   }
 
   /**
@@ -73,7 +83,7 @@ export class Daemon {
     thread: ServingThread,
     inheritance: Inheritance,
   ): Promise<Daemon | undefined> {
-    const { limits } = readSettings(process.env);
+    const { limits, codex } = readSettings(process.env);
     const files = runtimeFiles(folder);
     const isFirst = inheritance.held.length === 0;
     const store = new Store(folder, {
@@ -103,7 +113,8 @@ export class Daemon {
     const takesOver = resumed.length > 0;
     const begun = thread.start({ folder, owner, machine: readMachine(folder), limits, journal, takesOver });
     const peers = new Peers((count) => thread.setPeers(count));
-    const mounter = new Mounter(store, thread, peers, limits, files, keeper);
+    const homes = new Homes(store, { ...limits, ...codex }, () => daemon?.mounter.mounts ?? []);
+    const mounter = new Mounter(store, thread, peers, limits, files, keeper, homes);
     const server = createServer((socket) => daemon?.answer(socket));
     await begun;
     const started = new Daemon(store, thread, mounter, server, peers, keeper);
@@ -129,6 +140,8 @@ export class Daemon {
       this.stopWhenIdle();
     });
     const rpc = createMessageConnection(new StreamMessageReader(socket), new StreamMessageWriter(socket));
+    const peer = peerOf(socket);
+    const answerPeer = (work: (peer: number) => Promise<void>) => forPeople(() => work(peer).then(() => null));
     socket.on('error', () => rpc.dispose());
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
@@ -137,6 +150,10 @@ export class Daemon {
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
     rpc.onRequest(replaceRequest, () => forPeople(() => this.#replace()));
     this.#answerCatchUp(rpc);
+    rpc.onRequest(beginSessionRequest, (request) => answerPeer((peer) => this.#sessions.begin(peer, request)));
+    rpc.onRequest(joinSessionRequest, (pid) => answerPeer((peer) => this.#sessions.join(peer, pid)));
+    const ours = [process.pid, ...(this.#keeper.pid === null ? [] : [this.#keeper.pid])];
+    rpc.onRequest(leaveSessionRequest, () => answerPeer((peer) => this.#leaveSession(peer, ours)));
     rpc.onRequest(greetRequest, () => {
       // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
       this.#connected.delete(socket);
@@ -144,6 +161,12 @@ export class Daemon {
       return null;
     });
     rpc.listen();
+  }
+
+  /** What the program did is in the store when whoever started it ends. */
+  async #leaveSession(peer: number, ours: readonly number[]): Promise<void> {
+    await this.#sessions.leave(peer, ours);
+    await this.#mounter.homes.takeAll(this.#mounter.mounts);
   }
 
   #answerCatchUp(rpc: MessageConnection): void {
@@ -174,7 +197,7 @@ export class Daemon {
           bytes: row?.bytes ?? 0,
           limit_files: row?.limitFiles ?? 0,
           limit_bytes: row?.limitBytes ?? 0,
-          refused: row?.refused ?? null,
+          refused: row?.refused ?? this.#mounter.homes.refused({ path, tree }),
         };
       }),
     };
@@ -195,6 +218,7 @@ export class Daemon {
   #leave(): void {
     this.#stopping ??= new Promise(() => undefined);
     this.#care.end();
+    this.#mounter.homes.end();
     const restOnce = this.#mounter.rest().then(() => this.#thread.rest());
     restOnce.then(
       () => process.exit(0),
@@ -221,6 +245,7 @@ export class Daemon {
   async #stop(): Promise<void> {
     this.#care.end();
     const { failed } = await this.#mounter.unmount(undefined, true);
+    this.#mounter.homes.end();
     for (const { path, reason } of failed) log('error', 'cannot unmount', { path, reason });
     this.#server.close();
     this.#peers.close();

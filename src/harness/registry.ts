@@ -1,12 +1,14 @@
 import { usageError } from '../errors.js';
 import type { HarnessAdapter, MemoryHarness } from './adapter.js';
 import { claude } from './claude.js';
+import { codex } from './codex.js';
 import { memoryless } from './memoryless.js';
 import { projectMemory } from './project-memory.js';
 
 /** Every harness mend knows, one line each. */
 const registered: readonly HarnessAdapter[] = [
   claude,
+  codex,
   memoryless('opencode', 'opencode'),
   memoryless('pi', 'pi'),
   projectMemory,
@@ -42,6 +44,15 @@ export function memoryHarness(name: string): MemoryHarness {
   if (harness !== undefined) throw usageError(harness.reason);
   const names = memoryHarnesses.map((known) => known.name).join(', ');
   throw usageError(`there is no harness "${name}": use one of ${names}`);
+}
+
+/** The memory-keeping harness of a name, which has a program to start. Throws a usage error otherwise. */
+export function startedHarness(name: string): MemoryHarness {
+  const harness = memoryHarness(name);
+  if (harness.launch.programs.length > 0) return harness;
+  throw usageError(
+    `${harness.title} has no program to start: start the agent that keeps it, as with "mend run claude", which mounts it, too`,
+  );
 }
 
 /** The harness that an executable is (resolved path of `/proc/<pid>/exe`), or undefined. */

@@ -5,6 +5,7 @@ import { signOfLife } from '../../daemon/sign-of-life.js';
 import { MendError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
 import { memoryHarnesses } from '../../harness/registry.js';
+import { carriers } from '../../import/carrier.js';
 import { type FolderListing, listFolder } from '../../import/folder-reader.js';
 import type { Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
@@ -54,10 +55,11 @@ export function addAdopt(program: Command, run: (work: () => Promise<ExitStatus>
 async function adopt(json: boolean): Promise<ExitStatus> {
   const repository = await repositoryOf();
   const { limits } = readSettings(process.env);
-  const look = (store?: Store): Promise<Found[]> => {
+  const look = async (store?: Store): Promise<Found[]> => {
     const sight = { repository, store, fileBytes: limits.fileBytes };
     const project = store && projectIfAgreed(store, repository);
-    return Promise.all(usedHarnesses(store, project?.id).map((harness) => lookAt(harness, sight)));
+    const found = await Promise.all(usedHarnesses(store, project?.id).map((harness) => lookAt(harness, sight)));
+    return found.filter((one) => one !== undefined);
   };
   const found = storeExists(ownStoreFolder()) ? await withStore(false, look) : await look();
   if (json) printJson(found.map(({ skipped: _, ...entry }) => entry));
@@ -77,8 +79,8 @@ function projectIfAgreed(store: Store, repository: Repository): Project | undefi
   }
 }
 
-/** What one harness keeps. What is wrong with its folder keeps nobody from being told of the others. */
-async function lookAt(harness: MemoryHarness, { repository, store, fileBytes }: Sight): Promise<Found> {
+/** What one harness keeps; undefined where it has one home for all, and none here. What is wrong with its folder keeps nobody from being told of the others. */
+async function lookAt(harness: MemoryHarness, { repository, store, fileBytes }: Sight): Promise<Found | undefined> {
   const unknown = { harness: harness.name, folder: null, files: null, skipped: 0, live: false };
   let folder: string | null = null;
   try {
@@ -89,6 +91,12 @@ async function lookAt(harness: MemoryHarness, { repository, store, fileBytes }: 
         findProject(store.projects, repository, store.machine),
       );
     const place = await ownPlace(harness, repository.root);
+    const carrier = carriers[harness.name];
+    if (carrier) {
+      if ('reason' in place) return undefined;
+      const files = await carrier.count(place.folder, repository);
+      return { ...unknown, folder: place.folder, files, fault: null };
+    }
     const live = folder !== null && mountTable().get(folder) === MOUNT_TYPE;
     const { files, skipped } =
       folder === null || ('reason' in place && !live) ? NOTHING : await listing(harness, folder, live, fileBytes);
@@ -128,9 +136,11 @@ function print({ harness, folder, files, skipped, live, fault }: Found): void {
   printLine(`${title} keeps ${count} for this repository in ${quoted(folder ?? '')}`);
   const [they, them] = files === 1 ? ['it is', 'it'] : ['they are', 'them'];
   if (live) printLine(`  ${they} live: the folder is mounted`);
+  else if (files !== 0 && carriers[harness])
+    printLine(`  "mend memory import" brings ${them} into the store; "mend run ${harness}" gives them to the agent`);
   else if (files !== 0)
     printLine(`  "mend memory import" brings ${them} into the store; "mend mount" does so, too, and mounts the folder`);
-  else printLine('  "mend mount" mounts the folder');
+  else if (!carriers[harness]) printLine('  "mend mount" mounts the folder');
   if (skipped > 0)
     printLine(`  ${counted(skipped, 'entry', 'entries')} would be left out: "mend memory import --dry-run" says why`);
 }

@@ -5,6 +5,7 @@ import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { readSettings } from '../../daemon/settings.js';
 import { usageError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
+import { carriers } from '../../import/carrier.js';
 import { importFolder } from '../../import/import-folder.js';
 import type { Source } from '../../import/import-options.js';
 import { originFault } from '../../import/note-origin.js';
@@ -83,7 +84,8 @@ async function importMemory(options: ImportCommandOptions): Promise<ExitStatus> 
       });
     const places = await placesOf([repository.root], harnesses, options);
     // Nothing is made where there is nothing to import.
-    if (places.every((place) => 'reason' in place || isEmpty(place))) report.nothing(places);
+    const empty = await Promise.all(places.map((place) => 'reason' in place || isEmpty(place, repository)));
+    if (empty.every((one) => one)) report.nothing(places);
     else
       await withTarget(options, true, (store) =>
         importAll(store, projectOf(store, repository).id, places, options, report),
@@ -134,7 +136,12 @@ async function placesOf(
   { from, harness }: ImportCommandOptions,
 ): Promise<readonly (ImportPlace | NothingToImport)[]> {
   if (from !== undefined) return copiedPlaces(harness, roots[0] ?? '', from);
-  return Promise.all(harnesses.flatMap((one) => roots.map((root) => ownPlace(one, root))));
+  const all = await Promise.all(harnesses.flatMap((one) => roots.map((root) => ownPlace(one, root))));
+  const places = harness === undefined ? all.filter((place) => !('unused' in place)) : all;
+  // Checkouts of a project can have one home.
+  const first = ({ harness: one, folder }: ImportPlace): number =>
+    places.findIndex((other) => 'folder' in other && other.harness === one && other.folder === folder);
+  return places.filter((place, at) => !('folder' in place) || first(place) === at);
 }
 
 async function importAll(
@@ -159,7 +166,8 @@ async function importAll(
       const tree = store.treeOf(project, harness.name);
       const source = sourceOf(store, tree.id, folder, options);
       const scan = options.allowSecrets ? {} : { scan: scanner.scan.bind(scanner) };
-      await importFolder(store, tree, folder, {
+      const read = carriers[harness.name]?.import ?? importFolder;
+      await read(store, tree, folder, {
         ...{ source, limits, ...scan, maintained: harness.maintainedKeys },
         isLocal: localIn(place),
         refuse: (path, bytes) => originFault(store, { harness, project, machine: source.machine }, path, bytes),

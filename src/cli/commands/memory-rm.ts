@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { carriers } from '../../import/carrier.js';
 import { commandSession, knownProject, ownStoreFolder, parseFileName, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { existingFile } from '../named-file.js';
@@ -29,9 +30,11 @@ async function remove(texts: readonly string[], options: MemoryOptions): Promise
       const files = names.map((name) => existingFile(store, project, name));
       const distinct = [...new Map(files.map((file) => [file.shown, file])).values()];
       return distinct.map((file) => {
+        const { memory, head, tree, path, shown } = file;
+        carriers[tree.harness]?.removed(store, tree, path, store.content(head.content));
         const to = archiveCopy(store, project, file, session);
-        file.memory.remove(file.head, session);
-        return to === undefined ? `removed ${file.shown}` : `moved ${file.shown} to ${quoted(to)}`;
+        memory.remove(head, session);
+        return to === undefined ? `removed ${shown}` : `moved ${shown} to ${quoted(to)}`;
       });
     });
   });

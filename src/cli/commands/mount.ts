@@ -7,7 +7,7 @@ import { Supervisor } from '../../daemon/supervisor.js';
 import { MendError, usageError } from '../../errors.js';
 import { ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
-import { chosenHarnesses } from '../harness-choice.js';
+import { mountedHarnesses } from '../harness-choice.js';
 import { mountAll } from '../mount-all.js';
 import { daemonRuns, type Wanted, wantedMounts } from '../wanted-mounts.js';
 
@@ -36,7 +36,7 @@ async function mount(folder: string | undefined, options: MountOptions): Promise
   if (options.all && (folder !== undefined || options.project !== undefined))
     throw usageError('--all takes every project: leave out the folder and --project');
   if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
-  const choose = chosenHarnesses(options.harness);
+  const choose = mountedHarnesses(options.harness);
   const store = ownStoreFolder();
   const running = await daemonRuns(store);
   if (!running) checkFuse();

@@ -2,14 +2,13 @@ import { connectControl } from '../../daemon/control-client.js';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
 import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
-import { readSettings, type Settings } from '../../daemon/settings.js';
+import { DEFAULT_SETTINGS, readSettings, type Settings } from '../../daemon/settings.js';
 import { signOfLife } from '../../daemon/sign-of-life.js';
 import { MendError } from '../../errors.js';
-import { DEFAULT_LIMITS } from '../../ports/limits.js';
 import { discoverRepository, type Repository } from '../../project/repository.js';
 import { storeFolder, storeFolderExists } from '../../store/location.js';
 import { currentFolder } from '../context.js';
-import { chosenHarnesses, type HarnessChoice, usedHarnesses } from '../harness-choice.js';
+import { type HarnessChoice, mountedHarnesses, usedHarnesses } from '../harness-choice.js';
 import { type MountEntry, mountEntries, mountReached, ownMounts } from './mount-entries.js';
 
 /** What the checks look at; gathered once. */
@@ -37,8 +36,8 @@ export async function examine(): Promise<Examined> {
   const env = process.env;
   const uid = process.getuid?.() ?? 0;
   const folder = attempt(() => storeFolder(env, uid));
-  const settings = attempt(() => readSettings(env)) ?? { limits: DEFAULT_LIMITS, harnesses: undefined };
-  const harnesses = attempt(() => chosenHarnesses(undefined)) ?? usedHarnesses;
+  const settings = attempt(() => readSettings(env)) ?? DEFAULT_SETTINGS;
+  const harnesses = attempt(() => mountedHarnesses(undefined)) ?? usedHarnesses;
   const mounts = mountEntries();
   const ours = ownMounts(mounts, uid).map(({ path }) => path);
   const life = new Map(await Promise.all(ours.map(async (path) => [path, await signOfLife(path)] as const)));
