@@ -1,13 +1,15 @@
 import { realpathSync } from 'node:fs';
-import { type MountAnswer, mountRequest } from '../daemon/control-protocol.js';
+import { isForPeople, type MountAnswer, mountRequest } from '../daemon/control-protocol.js';
 import { askStartedDaemon } from '../daemon/launch.js';
 import { checkFuse } from '../daemon/preflight.js';
 import { MendError } from '../errors.js';
 import type { HarnessEnvironment, HarnessPlace, MemoryHarness } from '../harness/adapter.js';
 import { discoverRepository } from '../project/repository.js';
 import { currentFolder, ownStoreFolder, withStore } from './context.js';
+import { startedHarnesses } from './harness-choice.js';
 import { harnessPlace } from './harness-place.js';
 import { tellNotes } from './mount-all.js';
+import { complain } from './output.js';
 import { daemonRuns, wantedMounts } from './wanted-mounts.js';
 
 /** A harness that can be started: its memory is mounted. */
@@ -34,11 +36,24 @@ export async function bringUp(harness: MemoryHarness, project: string | undefine
   const folder = ownStoreFolder();
   const running = await daemonRuns(folder);
   if (!running) checkFuse();
-  const { wanted } = await wantedMounts(undefined, project === undefined ? {} : { project }, [harness], !running);
-  const [first] = wanted;
+  const { wanted } = await wantedMounts(
+    undefined,
+    project === undefined ? {} : { project },
+    startedHarnesses(harness),
+    !running,
+  );
+  const [first, ...others] = wanted;
   if (!first) throw new MendError(`${harness.title} has no memory folder here: run "mend doctor"`);
   const answer: MountAnswer = await askStartedDaemon(folder, (rpc) => rpc.sendRequest(mountRequest, first.request));
   tellNotes(answer, first.given);
+  for (const { request, given } of others) {
+    try {
+      tellNotes(await askStartedDaemon(folder, (rpc) => rpc.sendRequest(mountRequest, request)), given);
+    } catch (error) {
+      if (!isForPeople(error)) throw error;
+      complain(error.message);
+    }
+  }
   const { project: id, checkout } = first.request;
   const place = harnessPlace(harness, checkout, id);
   const name = await withStore(false, ({ projects, machine }) => projects.list(machine).find((one) => one.id === id));

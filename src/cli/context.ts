@@ -4,10 +4,9 @@ import { join, resolve } from 'node:path';
 import { connectServing } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
-import { readSettings } from '../daemon/settings.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
-import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
-import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
+import type { HarnessEnvironment } from '../harness/adapter.js';
+import { memoryHarnesses } from '../harness/registry.js';
 import { pathFault } from '../ports/limits.js';
 import { readMachine } from '../project/machine.js';
 import { printable } from '../project/printable.js';
@@ -109,18 +108,6 @@ export async function knownProject(
     unknown ??
       `there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`,
   );
-}
-
-/** The harnesses whose memory is mounted: the one named, else those that the settings have. */
-export function mountedHarnesses(name: string | undefined): readonly MemoryHarness[] {
-  const { mounted } = readSettings(process.env);
-  return name === undefined ? mounted.map(memoryHarness) : [memoryHarness(name)];
-}
-
-/** The harnesses that a command is about: the one named, else those that the settings have. */
-export function chosenHarnesses(name: string | undefined): readonly MemoryHarness[] {
-  const { harnesses } = readSettings(process.env);
-  return name === undefined ? harnesses.map(memoryHarness) : [memoryHarness(name)];
 }
 
 /** A file named on the command line: `file`, or `codex:file` for a harness other than Claude Code. */

@@ -9,7 +9,8 @@ import { findProject, projectByName } from '../project/resolve.js';
 import type { Project } from '../store/projects.js';
 import type { Store } from '../store/store.js';
 import { ownStoreFolder, projectOf, repositoryOf, withStore } from './context.js';
-import { harnessPlace, memoryFolderOf } from './harness-place.js';
+import type { HarnessChoice } from './harness-choice.js';
+import { folderAt, harnessPlace, memoryFolderOf } from './harness-place.js';
 import { complain, quoted } from './output.js';
 import { refuseOtherProjectsFolder } from './plain-folder.js';
 
@@ -33,31 +34,31 @@ export async function daemonRuns(store: string): Promise<boolean> {
 export async function wantedMounts(
   folder: string | undefined,
   options: { readonly project?: string | undefined; readonly all?: boolean },
-  harnesses: readonly MemoryHarness[],
+  choose: HarnessChoice,
   closely: boolean,
 ): Promise<{ readonly wanted: readonly Wanted[]; readonly left: boolean }> {
-  if (options.all) return withStore(false, (store) => everyProject(store, harnesses), closely);
+  if (options.all) return withStore(false, (store) => everyProject(store, choose), closely);
   if (options.project !== undefined) {
     const name = options.project;
-    const requests = await withStore(false, (store) => namedProject(store, name, harnesses), closely);
+    const requests = await withStore(false, (store) => namedProject(store, name, choose), closely);
     return { wanted: requests.map((request) => ({ request, given: name })), left: false };
   }
   const repository = await repositoryOf(folder);
-  await check(foldersFor(undefined, repository.root, harnesses));
+  await check(foldersFor(undefined, repository.root, choose(undefined, undefined)));
   return withStore(
     true,
     async (store) => {
-      refuseFolders(store, repository, harnesses);
+      refuseFolders(store, repository, choose);
       const { id, name } = projectOf(store, repository);
       const given = folder === undefined ? undefined : name;
-      const requests = await requestsFor(id, repository.root, harnesses);
+      const requests = await requestsFor(id, repository.root, choose(store, id));
       return { wanted: requests.map((request) => ({ request, given })), left: false };
     },
     closely,
   );
 }
 
-async function namedProject(store: Store, name: string, harnesses: readonly MemoryHarness[]): Promise<MountRequest[]> {
+async function namedProject(store: Store, name: string, choose: HarnessChoice): Promise<MountRequest[]> {
   const project = projectByName(store.projects, name);
   const { repositories, left } = await checkoutsOf(store.projects, project, store.machine);
   const [repository] = repositories;
@@ -69,15 +70,16 @@ async function namedProject(store: Store, name: string, harnesses: readonly Memo
         : `project "${project.name}" has no checkout on this machine any more (${why}): run "mend mount" in one`,
     );
   }
-  refuseFolders(store, repository, harnesses);
+  const harnesses = choose(store, project.id);
+  refuseFolders(store, repository, choose);
   await check(foldersFor(project.id, repository.root, harnesses));
   return requestsFor(project.id, repository.root, harnesses);
 }
 
 /** @throws {MendError} when a harness's folder of the checkout holds another project's memory. */
-function refuseFolders(store: Store, repository: Repository, harnesses: readonly MemoryHarness[]): void {
+function refuseFolders(store: Store, repository: Repository, choose: HarnessChoice): void {
   const own = (): Project | undefined => findProject(store.projects, repository, store.machine);
-  for (const harness of harnesses) refuseOtherProjectsFolder(store, harness, repository.root, own);
+  for (const harness of choose(store, own()?.id)) refuseOtherProjectsFolder(store, harness, repository.root, own);
 }
 
 /** Refuses what cannot be mounted on. A mount of mend that is there already is for the daemon to judge, when one runs. */
@@ -88,7 +90,7 @@ async function check(folders: readonly string[]): Promise<void> {
   }
 }
 
-async function everyProject(store: Store, harnesses: readonly MemoryHarness[]) {
+async function everyProject(store: Store, choose: HarnessChoice) {
   const wanted: Wanted[] = [];
   let anyLeft = false;
   for (const project of store.projects.list(store.machine)) {
@@ -100,8 +102,8 @@ async function everyProject(store: Store, harnesses: readonly MemoryHarness[]) {
     for (const { path, reason } of left) leave(path, reason);
     for (const repository of repositories) {
       try {
-        refuseFolders(store, repository, harnesses);
-        const requests = await requestsFor(project.id, repository.root, harnesses);
+        refuseFolders(store, repository, choose);
+        const requests = await requestsFor(project.id, repository.root, choose(store, project.id));
         // Checkouts of a project can have one folder.
         const others = requests.filter(({ path }) => wanted.every(({ request }) => request.path !== path));
         wanted.push(...others.map((request) => ({ request, given: project.name })));
@@ -128,7 +130,7 @@ async function requestsFor(
   for (const harness of harnesses) {
     const place = harnessPlace(harness, checkout, project);
     await harness.launch.prepare?.(place);
-    const path = harness.memoryFolder(place);
+    const path = folderAt(harness, place);
     if (path !== undefined) requests.push({ project, harness: harness.name, path, checkout });
   }
   return requests;

@@ -2,6 +2,8 @@ import { MendError } from '../errors.js';
 import { mountWithFusermount, unmountWithFusermount } from '../fuse/fusermount.js';
 import { loadNative } from '../fuse/native.js';
 import { memoryHarness } from '../harness/registry.js';
+import { nameCheckout } from '../import/note-origin.js';
+import { keepToOwner } from '../import/owner-only.js';
 import { takeIn } from '../import/take-in.js';
 import { writeBack } from '../import/write-back.js';
 import { describeError, log } from '../log.js';
@@ -149,6 +151,7 @@ export class Mounter {
     const served = this.mounts.find((mount) => mount.path === realPath(request.path));
     if (served) {
       if (served.tree.id === tree.id) {
+        if (nameCheckout(this.#store, tree, memoryHarness(request.harness), request.checkout)) await this.#tell();
         const skipped = await this.#homes.bring(served, request.checkout);
         return { path: served.path, already: true, taken: {}, partly: [], skipped };
       }
@@ -168,9 +171,11 @@ export class Mounter {
 
   async #mountOn(path: string, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
     const harness = memoryHarness(request.harness);
+    if (harness.ownerOnly) keepToOwner(path);
     const left = await this.#homes.bring({ path, tree }, request.checkout);
     const imported = await takeIn(this.#store, tree, path, harness, this.#limits);
-    await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
+    nameCheckout(this.#store, tree, harness, request.checkout);
+    await this.#tell();
     const id = this.#mountRow(tree, path, request.checkout);
     const fd = await mountWithFusermount(loadNative(), path);
     try {
@@ -198,6 +203,11 @@ export class Mounter {
     }
     const partly = imported.filter(({ linesLost }) => linesLost > 0).map((file) => file.path);
     return { path, already: false, taken, partly, skipped };
+  }
+
+  /** Has everybody who serves the store see what was changed here. */
+  async #tell(): Promise<void> {
+    await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
   }
 
   /** The row that the mount's local files belong to: that of the last mount here, unless another daemon serves that. */

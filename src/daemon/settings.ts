@@ -3,17 +3,15 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { isSystemError, MendError } from '../errors.js';
-import { memoryHarnesses } from '../harness/registry.js';
+import { chosenByName, memoryHarnesses } from '../harness/registry.js';
 import type { ConversationLimits } from '../import/codex/home-conversations.js';
 import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
 
 /** What a person may set in `config.yaml` (spec §11.4). */
 export interface Settings {
   readonly limits: Limits;
-  /** Names of the harnesses that commands are about when none is named. */
-  readonly harnesses: readonly string[];
-  /** Those of them that `mend mount` mounts. One with a home for each project is mounted when it is started. */
-  readonly mounted: readonly string[];
+  /** Names of the harnesses that commands are about when none is named; undefined for those that the person uses. */
+  readonly harnesses: readonly string[] | undefined;
   /** What is carried of conversations (spec §9). */
   readonly codex: ConversationLimits;
   /** Programs that `mend run` starts in the place of those in PATH: absolute paths, by harness. */
@@ -29,8 +27,7 @@ const CODEX_MAXIMUM = { conversations: 1000, conversation_bytes: 1024 ** 3 } as 
 /** What holds where no file says anything. */
 export const DEFAULT_SETTINGS: Settings = {
   limits: DEFAULT_LIMITS,
-  harnesses: memoryHarnesses.map(({ name }) => name),
-  mounted: memoryHarnesses.filter(({ homePerProject }) => !homePerProject).map(({ name }) => name),
+  harnesses: undefined,
   codex: DEFAULT_CODEX,
   programs: {},
 };
@@ -45,9 +42,8 @@ const wholeNumber =
       : `"${key}" must be a whole number from ${least} to ${most}`;
 
 const harnessList: Rule = (value, key) => {
-  const names = memoryHarnesses.map((harness) => harness.name);
-  const good = Array.isArray(value) && value.length > 0 && value.every((name) => names.includes(String(name)));
-  return good ? undefined : `"${key}" must be a list such as [${names[0]}], of ${names.join(', ')}`;
+  const good = Array.isArray(value) && value.length > 0 && value.every((name) => chosenByName.includes(String(name)));
+  return good ? undefined : `"${key}" must be a list such as [${chosenByName[0]}], of ${chosenByName.join(', ')}`;
 };
 
 const absolutePath: Rule = (value, key) =>
@@ -56,7 +52,9 @@ const absolutePath: Rule = (value, key) =>
 /** The schema: every key there is, with what its value must be. */
 const schema: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>> = {
   harnesses: harnessList,
-  programs: Object.fromEntries(memoryHarnesses.map(({ name }) => [name, absolutePath])),
+  programs: Object.fromEntries(
+    memoryHarnesses.flatMap(({ name, launch }) => (launch.programs.length > 0 ? [[name, absolutePath]] : [])),
+  ),
   limits: {
     files: wholeNumber(LIMIT_MAXIMUM.files),
     bytes: wholeNumber(LIMIT_MAXIMUM.bytes),
@@ -85,15 +83,13 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   if (fault) throw new MendError(`${file}: ${fault}`);
   const limits = (given['limits'] ?? {}) as { files?: number; bytes?: number; file_bytes?: number };
   const codex = (given['codex'] ?? {}) as { conversations?: number; conversation_bytes?: number };
-  const harnesses = given['harnesses'] as string[] | undefined;
   return {
     limits: {
       files: limits.files ?? DEFAULT_LIMITS.files,
       bytes: limits.bytes ?? DEFAULT_LIMITS.bytes,
       fileBytes: limits.file_bytes ?? DEFAULT_LIMITS.fileBytes,
     },
-    harnesses: harnesses ?? DEFAULT_SETTINGS.harnesses,
-    mounted: harnesses ?? DEFAULT_SETTINGS.mounted,
+    harnesses: given['harnesses'] as string[] | undefined,
     codex: {
       conversations: codex.conversations ?? DEFAULT_CODEX.conversations,
       conversationBytes: codex.conversation_bytes ?? DEFAULT_CODEX.conversationBytes,

@@ -1,6 +1,17 @@
 import { hash, randomBytes } from 'node:crypto';
-import { chmodSync, lstatSync, readFileSync, renameSync, rmSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { isSystemError } from '../errors.js';
+import { findHarness } from '../harness/registry.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
@@ -8,6 +19,7 @@ import { fileTime } from './file-time.js';
 import type { Skipped } from './folder-reader.js';
 import { HeldFolder } from './held-folder.js';
 import { knownOf } from './known-content.js';
+import { isKeptToOwner, OWNER_FILE, OWNER_FOLDER } from './owner-only.js';
 
 /** Bytes that a file of memory may have at most, whatever the settings say; no larger one is read. */
 const LARGEST = 64 * 1024 * 1024;
@@ -40,6 +52,10 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
     }
     if (reason !== undefined) skipped.push({ path, reason });
   };
+  if (isOwnerOnly(tree) && heads.length > 0) {
+    mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
+    if (!isKeptToOwner(folder, OWNER_FOLDER)) return { written, removed, skipped: [{ path: '.', reason: NOT_ALONE }] };
+  }
   for (const head of heads) {
     attempt(head.path, () => {
       const result = writeHead(store, tree, folder, head);
@@ -97,6 +113,14 @@ export function removeUnchanged(
   return there ? 'removed' : 'missing';
 }
 
+const NOT_ALONE = 'cannot be kept for you alone on this file system, so it is not written';
+
+/** Whether the plain files of a tree are for their owner alone. */
+function isOwnerOnly({ harness }: TreeRow): boolean {
+  const adapter = findHarness(harness);
+  return adapter?.keepsMemory === true && adapter.ownerOnly === true;
+}
+
 /** The folder that a path lies in, held open. Never through a link, which would lead out. */
 function reach(folder: string, path: string, make: boolean) {
   const names = path.split('/');
@@ -135,7 +159,8 @@ function writeInto(
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile()) return 'is not a regular file on this machine';
   const own = store.contents.digest(head.content)?.sha256;
-  if (there && own && holdsOne(file, [own])) return false;
+  const alone = isOwnerOnly(tree);
+  if (there && own && holdsOne(file, [own])) return alone && !isKeptToOwner(file, OWNER_FILE) ? NOT_ALONE : false;
   if (there && !holdsOne(file, knownOf(store, tree, folder, head.path)))
     return 'was changed on this machine meanwhile; the next mount takes it in';
   const time = fileTime(head.row.mtime);
@@ -143,7 +168,8 @@ function writeInto(
   const temporary = held.at(`.mend.tmp.${process.pid}.${randomBytes(6).toString('hex')}`);
   try {
     writeFileSync(temporary, store.content(head.content), { mode: 0o600, flag: 'wx' });
-    if (there) chmodSync(temporary, there.mode & 0o7777);
+    if (there && !alone) chmodSync(temporary, there.mode & 0o7777);
+    if (alone && !isKeptToOwner(temporary, OWNER_FILE)) return NOT_ALONE;
     utimesSync(temporary, time, time);
     renameSync(temporary, file);
   } finally {

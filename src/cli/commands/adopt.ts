@@ -11,9 +11,11 @@ import type { Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
 import { shellWord } from '../../project/shell-word.js';
 import { storeExists } from '../../store/location.js';
+import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import { ownStoreFolder, repositoryOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { usedHarnesses } from '../harness-choice.js';
 import { memoryFolderOf } from '../harness-place.js';
 import { ownPlace } from '../import-places.js';
 import { complain, counted, printJson, printLine, quoted } from '../output.js';
@@ -55,7 +57,8 @@ async function adopt(json: boolean): Promise<ExitStatus> {
   const { limits } = readSettings(process.env);
   const look = async (store?: Store): Promise<Found[]> => {
     const sight = { repository, store, fileBytes: limits.fileBytes };
-    const found = await Promise.all(memoryHarnesses.map((harness) => lookAt(harness, sight)));
+    const project = store && projectIfAgreed(store, repository);
+    const found = await Promise.all(usedHarnesses(store, project?.id).map((harness) => lookAt(harness, sight)));
     return found.filter((one) => one !== undefined);
   };
   const found = storeExists(ownStoreFolder()) ? await withStore(false, look) : await look();
@@ -64,6 +67,16 @@ async function adopt(json: boolean): Promise<ExitStatus> {
   const faults = found.filter(({ fault }) => fault !== null).length;
   if (faults === 0) return ExitStatus.done;
   return faults === found.length ? ExitStatus.failed : ExitStatus.unsettled;
+}
+
+/** Undefined, too, where path and remote disagree, which each harness's folder is told to have as a fault. */
+function projectIfAgreed(store: Store, repository: Repository): Project | undefined {
+  try {
+    return findProject(store.projects, repository, store.machine);
+  } catch (error) {
+    if (error instanceof MendError) return undefined;
+    throw error;
+  }
 }
 
 /** What one harness keeps; undefined where it has one home for all, and none here. What is wrong with its folder keeps nobody from being told of the others. */

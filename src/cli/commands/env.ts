@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { memoryHarness } from '../../harness/registry.js';
+import { startedHarness } from '../../harness/registry.js';
 import { shellWord } from '../../project/shell-word.js';
 import { bringUp } from '../bring-up.js';
 import { currentFolder } from '../context.js';
@@ -32,7 +32,7 @@ with all that it starts.`,
 }
 
 async function env(name: string, options: EnvOptions): Promise<ExitStatus> {
-  const harness = memoryHarness(name);
+  const harness = startedHarness(name);
   const { place, project, memory, cwd, changes } = await bringUp(harness, options.project);
   if (options.json === true) {
     printJson({
@@ -54,7 +54,7 @@ async function env(name: string, options: EnvOptions): Promise<ExitStatus> {
 /** Path of the program that `mend run` would start; null when there is none. */
 function programOf(name: string): string | null {
   try {
-    return findProgram(memoryHarness(name), process.env, currentFolder()).path;
+    return findProgram(startedHarness(name), process.env, currentFolder()).path;
   } catch (error) {
     if (error instanceof NoProgram) return null;
     throw error;

@@ -5,8 +5,9 @@ import { checkFuse } from '../../daemon/preflight.js';
 import { ANOTHER_SERVES, READY } from '../../daemon/readiness.js';
 import { Supervisor } from '../../daemon/supervisor.js';
 import { MendError, usageError } from '../../errors.js';
-import { mountedHarnesses, ownStoreFolder } from '../context.js';
+import { ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { mountedHarnesses } from '../harness-choice.js';
 import { mountAll } from '../mount-all.js';
 import { daemonRuns, type Wanted, wantedMounts } from '../wanted-mounts.js';
 
@@ -35,12 +36,12 @@ async function mount(folder: string | undefined, options: MountOptions): Promise
   if (options.all && (folder !== undefined || options.project !== undefined))
     throw usageError('--all takes every project: leave out the folder and --project');
   if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
-  const harnesses = mountedHarnesses(options.harness);
+  const choose = mountedHarnesses(options.harness);
   const store = ownStoreFolder();
   const running = await daemonRuns(store);
   if (!running) checkFuse();
   if (running && options.foreground) throw new MendError(SERVED);
-  const { wanted, left } = await wantedMounts(folder, options, harnesses, !running);
+  const { wanted, left } = await wantedMounts(folder, options, choose, !running);
   if (wanted.length === 0)
     throw new MendError(
       left

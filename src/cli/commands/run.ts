@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { beginSessionRequest, joinSessionRequest, leaveSessionRequest } from '../../daemon/control-protocol.js';
 import { askDaemon, askStartedDaemon, type DaemonWork } from '../../daemon/launch.js';
-import { memoryHarness } from '../../harness/registry.js';
+import { startedHarness } from '../../harness/registry.js';
 import { describeError, log } from '../../log.js';
 import { bringUp } from '../bring-up.js';
 import { currentFolder, ownStoreFolder } from '../context.js';
@@ -43,7 +43,7 @@ such program, and 126 where it cannot be run; what keeps mend from starting it g
 }
 
 async function runHarness(name: string, args: readonly string[], options: RunOptions): Promise<number> {
-  const harness = memoryHarness(name);
+  const harness = startedHarness(name);
   const chosen = options.session === undefined ? undefined : sessionName(options.session);
   try {
     const program = findProgram(harness, process.env, currentFolder());

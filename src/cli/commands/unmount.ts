@@ -1,16 +1,15 @@
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { unmountRequest } from '../../daemon/control-protocol.js';
 import { removeDeadMounts } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
-import { mountAbove, mountTable } from '../../daemon/mount-point.js';
+import { mountAbove } from '../../daemon/mount-point.js';
 import { MendError, usageError } from '../../errors.js';
-import type { MemoryHarness } from '../../harness/adapter.js';
-import { memoryHarness, memoryHarnesses } from '../../harness/registry.js';
+import { memoryHarness, memoryHarnesses, withArchive } from '../../harness/registry.js';
 import { storeExists } from '../../store/location.js';
 import { currentFolder, knownProject, ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
-import { memoryFolderOf } from '../harness-place.js';
+import { possibleFolders } from '../harness-place.js';
 import { complain, printLine, quoted } from '../output.js';
 
 const NOT_MOUNTED = 'nothing is mounted for this project here: "mend status" shows what is';
@@ -65,7 +64,7 @@ function nothing({ all }: UnmountOptions): ExitStatus {
 /** The mount points meant: a folder that is one, else the memory folders of the project's checkouts here; undefined for all. */
 async function chosenPaths(folder: string | undefined, options: UnmountOptions): Promise<string[] | undefined> {
   // Whatever the settings say now: what is mounted can be taken off.
-  const harnesses = options.harness === undefined ? memoryHarnesses : [memoryHarness(options.harness)];
+  const harnesses = options.harness === undefined ? memoryHarnesses : withArchive(memoryHarness(options.harness));
   if (options.all) return undefined;
   const named = options.project === undefined ? resolve(currentFolder(), folder ?? '.') : undefined;
   const mount = named === undefined ? undefined : mountAbove(named);
@@ -73,14 +72,6 @@ async function chosenPaths(folder: string | undefined, options: UnmountOptions):
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project, named, NOT_MOUNTED);
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
-    return checkouts.flatMap((root) => harnesses.flatMap((harness) => foldersOf(harness, root, project.id)));
+    return checkouts.flatMap((root) => harnesses.flatMap((harness) => possibleFolders(harness, root, project.id)));
   });
-}
-
-/** The memory folder of a checkout; in a home of the project's own, whatever is mounted there. */
-function foldersOf(harness: MemoryHarness, root: string, project: number): string[] {
-  const folder = memoryFolderOf(harness, root, project);
-  if (folder === undefined || !harness.homePerProject) return folder === undefined ? [] : [folder];
-  const there = [...mountTable().keys()].filter((path) => dirname(path) === dirname(folder));
-  return there.length > 0 ? there : [folder];
 }
