@@ -1,20 +1,20 @@
 import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { realPath } from '../daemon/mount-point.js';
+import { mountTable, realPath } from '../daemon/mount-point.js';
 import { isSystemError, MendError } from '../errors.js';
 import type { HarnessPlace, MemoryHarness } from '../harness/adapter.js';
+import { projectHome } from '../store/location.js';
 import { harnessEnvironment, ownStoreFolder } from './context.js';
 import { quoted } from './output.js';
-
-/** Folder in the store's folder that has the homes of harnesses, each for one project. */
-const HOMES = 'homes';
 
 /**
  * Where a harness started here would run for a checkout.
  * @param project row id of the checkout's project; undefined when it has none yet
  */
 export function harnessPlace(harness: MemoryHarness, root: string, project: number | undefined): HarnessPlace {
-  const home = project === undefined ? undefined : join(ownStoreFolder(), HOMES, harness.name, String(project));
+  const uid = process.getuid?.() ?? 0;
+  const home =
+    project === undefined ? undefined : projectHome(process.env, uid, ownStoreFolder(), harness.name, project);
   return { root, env: harnessEnvironment(), home };
 }
 
@@ -46,7 +46,10 @@ export function possibleFolders(harness: MemoryHarness, root: string, project: n
   const folder = harness.memoryFolder(place);
   if (folder === undefined) return [];
   const names = namedFolders(harness, place).map(({ name }) => join(dirname(folder), name));
-  return [...new Set([folder, ...names])].map(realPath);
+  // A home of the project's own has nothing else: its settings may ask for another folder than the one that is mounted.
+  const own = harness.homePerProject ? [...mountTable().keys()] : [];
+  const mounted = own.filter((path) => dirname(path) === dirname(realPath(folder)));
+  return [...new Set([...[folder, ...names].map(realPath), ...mounted])];
 }
 
 /** The folders that are there with a name that the memory folder of a place may have. */

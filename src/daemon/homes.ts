@@ -7,8 +7,6 @@ import type { TreeRow } from '../store/tree-table.js';
 
 /** How often, in ms, homes are looked at for what a harness changed. */
 const LOOK = 2000;
-/** Every how many looks what is slow to look at is looked at, too. */
-const CLOSELY = 8;
 
 /** A mounted folder in a home. */
 export interface HomeMount {
@@ -25,7 +23,6 @@ export class Homes {
   readonly #limits: CarryLimits;
   readonly #timer: NodeJS.Timeout;
   #queue: Promise<unknown> = Promise.resolve();
-  #looks = 0;
   #looking = false;
 
   /** @param mounts the folders that are mounted now */
@@ -82,8 +79,7 @@ export class Homes {
   #look(mounts: readonly HomeMount[]): void {
     if (this.#looking) return;
     this.#looking = true;
-    const hurry = ++this.#looks % CLOSELY !== 0;
-    this.takeAll(mounts, hurry).finally(() => {
+    this.takeAll(mounts, true).finally(() => {
       this.#looking = false;
     });
   }

@@ -28,6 +28,7 @@ export const codex: MemoryHarness = {
   title: 'Codex',
   keepsMemory: true,
   homePerProject: true,
+  signOfUse: (env) => join(userHome(env), 'sessions'),
   memoryFolder: (place) => {
     // Says in words when the environment has no home to find the login and the settings in.
     userHome(place.env);

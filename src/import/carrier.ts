@@ -29,7 +29,7 @@ export interface CarryLimits extends Limits, ConversationLimits {}
 export interface Carrier {
   /** Has a home know what the store has. What the home has is taken before. Before the harness starts, and while it runs. */
   bring(store: Store, place: CarriedPlace, limits: CarryLimits): Promise<readonly Skipped[]>;
-  /** Takes what the harness did in a home into the store. @param hurry leaves out what may as well be taken later */
+  /** Takes what the harness did in a home into the store. @param hurry passes over databases that look as they did the last time */
   take(store: Store, place: CarriedPlace, limits: CarryLimits, hurry?: boolean): Promise<readonly Skipped[]>;
   /** What of a home was refused when it was looked at last. */
   refused(store: Store, place: CarriedPlace): readonly Skipped[];

@@ -22,6 +22,11 @@ const PROGRAMS: Record<string, readonly string[]> = {
     '/usr/lib/node_modules/@anthropic-ai/claude-code/bin/claude.exe',
     '/opt/claude (deleted)',
   ],
+  codex: [
+    '/usr/lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex',
+    '/home/u/.codex/packages/app-server-daemon/releases/0.171.0-x86_64-unknown-linux-musl/bin/codex (deleted)',
+    '/usr/local/bin/codex-aarch64-unknown-linux-gnu',
+  ],
   opencode: ['/usr/local/bin/opencode'],
   pi: ['/usr/local/bin/pi'],
   // Any agent may follow the convention.
@@ -38,6 +43,8 @@ const NO_HARNESS = [
   '/home/u/claude/versions/2.1.332/bin/rg',
   '/home/claude/bin/claude-helper',
   '/usr/bin/pip',
+  '/usr/lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex-code-mode-host',
+  '/home/u/codex/bin/rg',
 ];
 
 const ENV = { HOME: '/home/u', PATH: '/usr/bin' };
@@ -77,7 +84,8 @@ describe.each(harnesses.map((harness) => [harness.name, harness] as const))('%s'
   });
 
   const folderOf = (root: string, env: HarnessEnvironment): string => {
-    const folder = harness.memoryFolder({ root, env, home: undefined });
+    const home = harness.homePerProject ? `${env['HOME']}/homes${root}` : undefined;
+    const folder = harness.memoryFolder({ root, env, home });
     if (folder === undefined) throw new Error('It has no folder.');
     return folder;
   };
@@ -108,7 +116,7 @@ describe.each(harnesses.map((harness) => [harness.name, harness] as const))('%s'
     const sign = harness.signOfUse?.(ENV);
     if (harness.signOfUse) expect(sign).toMatch(/^\/home\/u\/./);
     // The first harness is there for everybody.
-    else expect([harnesses[0]?.name, 'codex']).toContain(name);
+    else expect(name).toBe(harnesses[0]?.name);
   });
 
   it('has an archive that is registered with it, and has none itself', () => {

@@ -23,11 +23,17 @@ export function memoryVersion(place: HarnessPlace): MemoryVersion {
   return there ?? wantedVersion(place);
 }
 
-/** The version that the user's settings ask for; else 1 if the user's own home has a memory of it, as Codex decides. */
-export function wantedVersion({ env }: HarnessPlace): MemoryVersion {
+/**
+ * The version that the settings of a home ask for, which are the user's unless it has its own; else 1 if the user's own home
+ * has a memory of it, as Codex decides.
+ */
+export function wantedVersion({ env, home }: HarnessPlace): MemoryVersion {
   const user = userHome(env);
-  return configuredVersion(join(user, 'config.toml')) ?? (isFolder(join(user, ROOTS.v1)) ? 'v1' : 'v2');
+  const own = home === undefined ? undefined : configuredVersion(join(home, SETTINGS));
+  return own ?? configuredVersion(join(user, SETTINGS)) ?? (isFolder(join(user, ROOTS.v1)) ? 'v1' : 'v2');
 }
+
+const SETTINGS = 'config.toml';
 
 /** `memories.version` in a file of settings. A file that cannot be read or parsed is for Codex to complain of. */
 function configuredVersion(file: string): MemoryVersion | undefined {

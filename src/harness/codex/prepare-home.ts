@@ -3,7 +3,7 @@ import { chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSyn
 import { join } from 'node:path';
 import { isSystemError, MendError } from '../../errors.js';
 import type { HarnessPlace } from '../adapter.js';
-import { type MemoryVersion, memoryVersion, ROOTS, wantedVersion } from './memory-version.js';
+import { type MemoryVersion, ROOTS, wantedVersion } from './memory-version.js';
 import { shareWithUser } from './shared-links.js';
 import { MARK, readMark, userHome } from './user-home.js';
 
@@ -24,8 +24,7 @@ export function prepareHome(place: HarnessPlace): void {
   mark(home, user);
   shareWithUser(home, user);
   const wanted = wantedVersion(place);
-  const there = memoryVersion(place);
-  if (there !== wanted) putAside(home, there);
+  for (const version of ['v1', 'v2'] as const) if (version !== wanted) putAside(home, version);
 }
 
 function mark(home: string, user: string): void {
@@ -55,6 +54,7 @@ function putAside(home: string, version: MemoryVersion): void {
       throw new MendError(
         `Codex's memory of this project is in use in version ${version.slice(1)}, and its settings ask for the other one: end Codex, run "mend unmount" and try again`,
       );
+    if (isSystemError(error, 'ENOENT')) return;
     if (!isSystemError(error, 'ENOTEMPTY', 'EEXIST')) throw error;
   }
   mkdirSync(join(home, ASIDE), { recursive: true, mode: 0o700 });

@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
+import { ROOTS } from '../../harness/codex/memory-version.js';
 import { ASIDE } from '../../harness/codex/prepare-home.js';
 import { readMark, userHome } from '../../harness/codex/user-home.js';
 import { codex } from '../../harness/codex.js';
@@ -39,7 +40,9 @@ export const codexCarrier: Carrier = {
   },
   async take(store, place, limits, hurry = false) {
     const id = readMark(place.home)?.id;
-    return id === undefined ? [] : take(store, place, id, limits, hurry);
+    if (id === undefined) return [];
+    if (!hurry) await takeOther(store, place, limits);
+    return take(store, place, id, limits, hurry);
   },
   refused(store, { tree, home }) {
     const id = readMark(home)?.id;
@@ -75,7 +78,7 @@ async function take(
     );
     states.set(join(home, source), state);
   }
-  if (!hurry) await takeConversations(store, { tree: tree.id, home, id }, ownerByProject(store, tree.project), limits);
+  await takeConversations(store, { tree: tree.id, home, id }, ownerByProject(store, tree.project), limits);
   return skipped;
 }
 
@@ -111,6 +114,24 @@ function metaIn(home: string): MetaOf {
     const meta = place === undefined ? undefined : readMeta(join(home, place));
     return meta === undefined ? null : JSON.stringify(meta);
   };
+}
+
+/**
+ * Takes in a memory folder of another version than the one that is mounted: a Codex that was started without mend's arguments
+ * can have made it.
+ */
+async function takeOther(store: Store, { tree, home, folder }: CarriedPlace, limits: CarryLimits): Promise<void> {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+  for (const root of Object.values(ROOTS)) {
+    const other = join(home, root);
+    // Nothing under a mount is touched: this process may be the one that serves it.
+    if (other === folder || mounts.includes(` ${other} `) || !isFolder(other)) continue;
+    await takeIn(store, tree, other, codex, limits);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Takes in memory folders of a version that is not in use any more (`prepareHome`), and does away with them. */
