@@ -13,7 +13,7 @@ afterEach(() => me.person.remove());
 
 const show = (options?: MendOptions) => me.person.mend(['memory', 'show', 'project-memory:memory.md'], options);
 
-describe('a note that is not, by its line, one of this project', () => {
+describe('a note that is not, by its line, one of this project', { timeout: 180_000 }, () => {
   test('is neither mounted over nor imported, and the commands that settle it work', async () => {
     const old = join(me.person.user.home, 'old-garden');
     const text = note(old, 'Tabs');
@@ -116,7 +116,7 @@ describe('a note that is not, by its line, one of this project', () => {
   });
 });
 
-describe('an archived note', () => {
+describe('an archived note', { timeout: 180_000 }, () => {
   test('needs no line, and is refused with that of another project', async () => {
     const other = join(me.person.user.home, 'orchard');
     await me.shell(
@@ -133,7 +133,7 @@ describe('an archived note', () => {
   });
 });
 
-describe('a second checkout', () => {
+describe('a second checkout', { timeout: 180_000 }, () => {
   test('has the same note, with a line of its own', async () => {
     const second = join(me.person.user.home, 'second');
     await me.shell(`git -C "$R" remote add origin https://example.org/a/garden; git init --quiet '${second}'

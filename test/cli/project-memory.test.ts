@@ -25,7 +25,7 @@ const CREATE = `
   stat -c %a "projects/$slug" "archive/$slug" "projects/$slug/memory.md"
   grep '^Project:' "projects/$slug/memory.md"`;
 
-describe('an agent with a shell', () => {
+describe('an agent with a shell', { timeout: 180_000 }, () => {
   test('creates, recalls, merges, forgets and brings back on the mounted folders', async () => {
     await me.person.done('mount', '--harness', 'project-memory');
     expect(me.person.mounts().sort()).toEqual([me.archive, me.notes].sort());
@@ -78,7 +78,7 @@ describe('an agent with a shell', () => {
   });
 });
 
-describe('somebody who does not use it', () => {
+describe('somebody who does not use it', { timeout: 180_000 }, () => {
   test('sees nothing of it', async () => {
     await me.shell('mkdir -p ~/.codex/memories');
     const before = me.person.snapshot().filter((line) => line.includes('.codex'));
@@ -107,7 +107,7 @@ describe('somebody who does not use it', () => {
   });
 });
 
-describe('removing', () => {
+describe('removing', { timeout: 180_000 }, () => {
   beforeEach(async () => {
     await me.lay(note(me.repository, 'Tabs'));
     await me.person.done('memory', 'import');
