@@ -1,6 +1,7 @@
 /*
  * What mend needs from C: pass a descriptor through a socket, watch it on the event loop, read and write it
- * without blocking, send kernel notifications from a thread of their own, and lock a file.
+ * without blocking, send kernel notifications from a thread of their own, lock a file, tell who connected, and be the parent
+ * of a program that is started in one's own place.
  * See README.md beside this file for threads and ownership.
  */
 #define _GNU_SOURCE
@@ -11,13 +12,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define CHECK(env, call)                                                        \
@@ -139,6 +144,69 @@ static napi_value lock_file(napi_env env, napi_callback_info info) {
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &fd));
   return number(env, flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0);
+}
+
+/* peerProcess(socket) -> id of the process that connected (0 when it is in no PID namespace seen from here), or -errno. */
+static napi_value peer_process(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t fd;
+  struct ucred who;
+  socklen_t length = sizeof who;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &fd));
+  return number(env, getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) < 0 ? -errno : who.pid);
+}
+
+/* adoptOrphans() -> 0 or -errno: descendants whose parents end become children of this process (PR_SET_CHILD_SUBREAPER). */
+static napi_value adopt_orphans(napi_env env, napi_callback_info info) {
+  (void)info;
+  return number(env, prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ? -errno : 0);
+}
+
+/* buryOrphans(own) -> how many children that ended were waited for, up to one of `own`, which is left to Node.js. */
+static napi_value bury_orphans(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t own;
+  int64_t buried = 0;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &own));
+  for (;;) {
+    siginfo_t who = {0};
+    if (waitid(P_ALL, 0, &who, WEXITED | WNOHANG | WNOWAIT) < 0 || who.si_pid == 0 || who.si_pid == own) break;
+    if (waitpid(who.si_pid, NULL, WNOHANG) > 0) buried++;
+  }
+  return number(env, buried);
+}
+
+/* exitAtOnce(status): ends the process; unlike Node.js it leaves the terminal as it is. */
+static napi_value exit_at_once(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t status;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &status));
+  _exit(status);
+}
+
+/* endBySignal(signal): ends the process as the signal does by default, without a core file. */
+static napi_value end_by_signal(napi_env env, napi_callback_info info) {
+  napi_value argv[1];
+  size_t argc = 1;
+  int32_t code;
+  struct rlimit none = {0, 0};
+  sigset_t only;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int32(env, argv[0], &code));
+  setrlimit(RLIMIT_CORE, &none);
+  signal(code, SIG_DFL);
+  sigemptyset(&only);
+  sigaddset(&only, code);
+  pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+  kill(getpid(), code);
+  /* The first process of a PID namespace does not die of it. */
+  _exit(128 + code);
 }
 
 /* receive(descriptor, buffer) -> length of one request, 0 when none is waiting, or -errno. */
@@ -455,6 +523,7 @@ NAPI_MODULE_INIT() {
     napi_callback call;
   } methods[] = {
       {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"sendDescriptor", send_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
+      {"peerProcess", peer_process}, {"adoptOrphans", adopt_orphans}, {"buryOrphans", bury_orphans}, {"exitAtOnce", exit_at_once}, {"endBySignal", end_by_signal},
       {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
   };
   for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {

@@ -4,11 +4,10 @@ import { join, resolve } from 'node:path';
 import { connectServing } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
-import { readSettings } from '../daemon/settings.js';
 import { inspectionOf, settleStops } from '../daemon/unclean-stop.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
-import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
-import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
+import type { HarnessEnvironment } from '../harness/adapter.js';
+import { memoryHarnesses } from '../harness/registry.js';
 import { pathFault } from '../ports/limits.js';
 import { readMachine } from '../project/machine.js';
 import { printable } from '../project/printable.js';
@@ -131,12 +130,6 @@ export async function knownProject(
     unknown ??
       `there is no memory of ${printable(repository.root)} yet: run "mend mount" there, or name a project with --project`,
   );
-}
-
-/** The harnesses that a command is about: the one named, else those that the settings have. */
-export function chosenHarnesses(name: string | undefined): readonly MemoryHarness[] {
-  const { harnesses } = readSettings(process.env);
-  return name === undefined ? harnesses.map(memoryHarness) : [memoryHarness(name)];
 }
 
 /** A file named on the command line: `file`, or `codex:file` for a harness other than Claude Code. */

@@ -69,6 +69,7 @@ function foldersOf(store: Store, repository: Repository): OwnFolder[] {
   const records = new FolderRecords(store.db);
   return memoryHarnesses.flatMap((harness) => {
     const folder = plainFolder(harness, repository.root);
+    if (!folder) return [];
     const mounted = repository.paths.flatMap((path) => records.mountedFor(store.machine, path, harness.name));
     const paths = new Set([folder.path, ...mounted.map((row) => row.folder)]);
     return [...paths].map((path) => ({ ...folder, path, current: path === folder.path }));

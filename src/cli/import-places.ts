@@ -3,10 +3,14 @@ import { join, resolve } from 'node:path';
 import { isDead, MOUNT_TYPE, mountTable, realPath } from '../daemon/mount-point.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { MemoryHarness } from '../harness/adapter.js';
+import { memoryHarness, memoryHarnesses, withArchive } from '../harness/registry.js';
+import { carriers } from '../import/carrier.js';
 import { listFolder } from '../import/folder-reader.js';
+import type { Repository } from '../project/repository.js';
 import { shellWord } from '../project/shell-word.js';
 import type { Store } from '../store/store.js';
 import { currentFolder, harnessEnvironment } from './context.js';
+import { memoryFolderOf } from './harness-place.js';
 import { quoted } from './output.js';
 
 /** A memory folder that can be imported. */
@@ -15,12 +19,16 @@ export interface ImportPlace {
   readonly folder: string;
   /** The repository that the folder is for. */
   readonly root: string;
+  /** What lies at the top of the folder and is another harness's, as in an export. */
+  readonly without: readonly string[];
 }
 
 /** A memory folder that an import has nothing to do with, and why: a sentence without its end. */
 export interface NothingToImport {
   readonly harness: MemoryHarness;
   readonly reason: string;
+  /** The harness is not used here at all: nothing is said of it unless it is named. */
+  readonly unused?: true;
 }
 
 /**
@@ -28,7 +36,8 @@ export interface NothingToImport {
  * @throws {MendError} when it is no folder of its own.
  */
 export async function ownPlace(harness: MemoryHarness, root: string): Promise<ImportPlace | NothingToImport> {
-  const folder = realPath(harness.memoryFolder(root, harnessEnvironment()));
+  const folder = memoryFolderOf(harness, root, undefined);
+  if (folder === undefined) return userPlace(harness, root);
   const shown = quoted(folder);
   if (mountTable().get(folder) === MOUNT_TYPE) {
     if (await isDead(folder))
@@ -41,14 +50,28 @@ export async function ownPlace(harness: MemoryHarness, root: string): Promise<Im
   if (stat.isSymbolicLink())
     throw new MendError(`${shown} is a symbolic link: put a folder in its place, or use --from`);
   if (!stat.isDirectory()) throw new MendError(`${shown} is not a folder: move it away`);
-  return { harness, folder, root };
+  return { harness, folder, root, without: [] };
+}
+
+/** Tells what is no memory in a place. */
+export function localIn({ harness, without }: ImportPlace): (path: string) => boolean {
+  return (path) => without.includes(path.split('/')[0] ?? path) || harness.isLocal(path);
+}
+
+/** The home in which a harness keeps the memory of all repositories. */
+function userPlace(harness: MemoryHarness, root: string): ImportPlace | NothingToImport {
+  const home = carriers[harness.name]?.userHome(harnessEnvironment());
+  if (home !== undefined && lstatOf(home)) return { harness, folder: realPath(home), root, without: [] };
+  const reason = `${harness.title} keeps no memory on this machine${home === undefined ? '' : ` (${quoted(home)})`}`;
+  return { harness, reason, unused: true };
 }
 
 /**
- * The memory in a copy that was brought from elsewhere.
+ * The memory in a copy that was brought from elsewhere: that of the harness named, with its archive where the copy has it,
+ * else that of every harness that it has.
  * @throws {MendError} when there is none, or more than memory.
  */
-export function copiedPlace(harness: MemoryHarness, root: string, copy: string): ImportPlace {
+export function copiedPlaces(name: string | undefined, root: string, copy: string): readonly ImportPlace[] {
   if (copy === '') throw usageError('the name of the folder for --from is empty: name the folder with the copy');
   const shown = quoted(copy);
   let folder = resolve(currentFolder(), copy);
@@ -63,16 +86,30 @@ export function copiedPlace(harness: MemoryHarness, root: string, copy: string):
   }
   if (folder === root)
     throw new MendError(`${shown} is the repository itself: name the folder with the copy of its memory for --from`);
-  const within = harness.memoryInCopy(root, (path) => isWithin(folder, path), names);
-  if (within !== undefined) return { harness, folder: join(folder, within), root };
+  const has = (path: string): boolean => isWithin(folder, path);
+  const [first, ...others] = name === undefined ? memoryHarnesses : withArchive(memoryHarness(name));
+  const places = others.flatMap((harness) => {
+    const within = has(harness.name) ? harness.name : harness.memoryInCopy(root, has, names);
+    // A folder that only may be one harness's is the first's. One that mixes projects is read when it is named.
+    if (within === undefined || within === '.' || harness.homePerProject) return [];
+    return [{ harness, folder: join(folder, within), root, without: [] }];
+  });
+  const without = places.flatMap(({ harness }) => (has(harness.name) ? [harness.name] : []));
+  const own = names.filter((one) => !without.includes(one));
+  const within = first && (has(first.name) && name !== undefined ? first.name : first.memoryInCopy(root, has, own));
+  if (first && within !== undefined)
+    return [{ harness: first, folder: join(folder, within), root, without: within === '.' ? without : [] }, ...places];
+  if (places.length > 0) return places;
   throw new MendError(
-    `${shown} holds other files than memory, and no memory of ${harness.title} for a repository at this path: name the memory folder itself for --from`,
+    `${shown} holds other files than memory, and no memory of ${first?.title} for a repository at this path: name the memory folder itself for --from`,
   );
 }
 
 /** True when a folder has no file that an import would take, or name. */
-export function isEmpty({ harness, folder }: ImportPlace): boolean {
-  const { files, skipped } = listFolder(folder, (path) => harness.isLocal(path), Number.POSITIVE_INFINITY);
+export async function isEmpty(place: ImportPlace, repository: Repository): Promise<boolean> {
+  const carrier = carriers[place.harness.name];
+  if (carrier) return (await carrier.count(place.folder, repository)) === 0;
+  const { files, skipped } = listFolder(place.folder, localIn(place), Number.POSITIVE_INFINITY);
   return files.length + skipped.length === 0;
 }
 

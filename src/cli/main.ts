@@ -7,9 +7,9 @@ import { complain } from './output.js';
 import { buildProgram } from './program.js';
 
 /** Runs the command line; resolves with the exit status. */
-export async function main(argv: readonly string[]): Promise<ExitStatus> {
-  let status: ExitStatus = ExitStatus.done;
-  const run = async (work: () => Promise<ExitStatus>): Promise<void> => {
+export async function main(argv: readonly string[]): Promise<number> {
+  let status: number = ExitStatus.done;
+  const run = async (work: () => Promise<number>): Promise<void> => {
     status = await work();
   };
   process.stdout.on('error', (error) => {

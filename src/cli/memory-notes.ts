@@ -1,6 +1,7 @@
 import type { MemoryHarness } from '../harness/adapter.js';
 import { findHarness } from '../harness/registry.js';
 import { type IndexWarnings, indexWarnings } from '../import/index-warnings.js';
+import { originFault } from '../import/note-origin.js';
 import { NOT_SCANNED, type SecretFinding } from '../import/secrets.js';
 import { isText } from '../merge/is-text.js';
 import type { MemoryFile } from '../store/memory-files.js';
@@ -62,7 +63,10 @@ export function notesOf(
   };
   noteVersions(store, tree, files, collected);
   const harness = findHarness(tree.harness);
-  if (harness?.keepsMemory) noteIndex(store, harness, files, collected);
+  if (harness?.keepsMemory) {
+    noteIndex(store, harness, files, collected);
+    noteOrigins(store, tree, harness, files, collected);
+  }
   noteSecrets(tree, files, secrets, collected);
   return { notes, advice };
 }
@@ -133,6 +137,24 @@ function noteIndex(
   if (missing.length > 0) {
     const names = listed(missing.map((path) => quoted(displayName(name, path))));
     to.advise(`${shown} does not name ${names}, so ${title} may not look there`, 'add a line with a link for each');
+  }
+}
+
+/** Notes that are not of this project, by what they say. */
+function noteOrigins(
+  store: Store,
+  tree: TreeRow,
+  harness: MemoryHarness,
+  files: readonly MemoryFile[],
+  to: Collected,
+): void {
+  if (!harness.origin) return;
+  const owner = { harness, project: tree.project, machine: store.machine };
+  for (const { path, content } of files) {
+    const fault = originFault(store, owner, path, store.content(content));
+    if (fault === undefined) continue;
+    to.add(path, { text: 'not by its words a note of this project' });
+    to.advise(`${quoted(displayName(tree.harness, path))} ${fault}`);
   }
 }
 

@@ -1,18 +1,17 @@
-import { realPath } from '../daemon/mount-point.js';
 import type { MemoryHarness } from '../harness/adapter.js';
 import { type PlainFolder, refuseForeignFolder } from '../project/folder-owner.js';
 import type { Project } from '../store/projects.js';
 import type { Store } from '../store/store.js';
-import { harnessEnvironment } from './context.js';
+import { memoryFolderOf } from './harness-place.js';
 
 /** The variables that give a harness another folder. */
 const SETTINGS: Readonly<Record<string, string>> = { claude: 'CLAUDE_CONFIG_DIR' };
 
-/** The plain memory folder of a checkout, in the environment of this command. */
-export function plainFolder(harness: MemoryHarness, root: string): PlainFolder {
-  const env = harnessEnvironment();
-  const folderOf = (checkout: string): string => realPath(harness.memoryFolder(checkout, env));
-  return { harness: harness.name, path: folderOf(root), folderOf };
+/** The plain memory folder of a checkout, in the environment of this command; undefined when projects have homes of their own. */
+export function plainFolder(harness: MemoryHarness, root: string): PlainFolder | undefined {
+  const folderOf = (checkout: string): string | undefined => memoryFolderOf(harness, checkout, undefined);
+  const path = folderOf(root);
+  return path === undefined ? undefined : { harness: harness.name, path, folderOf };
 }
 
 /** The variable that gives a harness another folder; undefined when there is none. */
@@ -32,5 +31,6 @@ export function refuseOtherProjectsFolder(
   own: () => Project | undefined,
 ): void {
   const folder = plainFolder(harness, root);
+  if (folder === undefined) return;
   store.db.transaction(() => refuseForeignFolder(store, folder, root, own(), folderSetting(harness.name)))();
 }

@@ -4,19 +4,21 @@ import { addAdopt } from './commands/adopt.js';
 import { addCompletion } from './commands/completion.js';
 import { addDaemon } from './commands/daemon.js';
 import { addDoctor } from './commands/doctor.js';
+import { addEnv } from './commands/env.js';
 import { addHelp } from './commands/help.js';
 import { addMemory } from './commands/memory.js';
 import { addMount } from './commands/mount.js';
 import { addProject } from './commands/project.js';
+import { addRun } from './commands/run.js';
+import { addSession } from './commands/session.js';
 import { addStatus } from './commands/status.js';
 import { addStore } from './commands/store.js';
 import { addUnmount } from './commands/unmount.js';
 import { refuseOptionsOfGroups } from './default-command.js';
-import type { ExitStatus } from './exit-status.js';
 import { hintAtHelp } from './usage-hint.js';
 
-/** Runs the work of a command and keeps its exit status. */
-export type Run = (work: () => Promise<ExitStatus>) => Promise<void>;
+/** Runs the work of a command and keeps its exit status: one of mend's, or that of a program that it started. */
+export type Run = (work: () => Promise<number>) => Promise<void>;
 
 /**
  * The tree of all commands, with what their help, completion and man pages say: names, descriptions, arguments and
@@ -34,6 +36,10 @@ export function buildProgram(run: Run): Command {
   addMount(program, run);
   addUnmount(program, run);
   addStatus(program, run);
+  program.commandsGroup('Agents:');
+  addRun(program, run);
+  addEnv(program, run);
+  addSession(program, run);
   program.commandsGroup('Memory:');
   addMemory(program, run);
   addAdopt(program, run);

@@ -70,6 +70,21 @@ export interface DaemonStatus {
   readonly sessions: readonly string[];
 }
 
+/** What `mend run` asks before it starts a program: who asks belongs to the session from then on, with all that it starts. */
+export interface BeginSessionRequest {
+  readonly name: string;
+  /** Whether a person chose the name: there may be a session that has it, which then goes on. */
+  readonly chosen: boolean;
+  readonly harness: string;
+  readonly project: number;
+}
+
+export const beginSessionRequest = new RequestType<BeginSessionRequest, null, void>('beginSession');
+/** Names the program, a child of who asks, by its process id: it belongs to the session also when that one is killed. */
+export const joinSessionRequest = new RequestType<number, null, void>('joinSession');
+/** Who asks is about to end, after its program: what is left of that still belongs to the session. */
+export const leaveSessionRequest = new RequestType0<null, void>('leaveSession');
+
 export const mountRequest = new RequestType<MountRequest, MountAnswer, void>('mount');
 export const unmountRequest = new RequestType<UnmountRequest, UnmountAnswer, void>('unmount');
 /** Has another server take the place of the one that answers; fails when there is none to do that. */

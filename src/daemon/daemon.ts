@@ -7,24 +7,30 @@ import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
 import { Store } from '../store/store.js';
 import {
+  beginSessionRequest,
   catchUpRequest,
   type DaemonStatus,
   FOR_PEOPLE,
   greetRequest,
+  joinSessionRequest,
+  leaveSessionRequest,
   mountRequest,
   replaceRequest,
   statusRequest,
   unmountRequest,
 } from './control-protocol.js';
 import { ControlReader, ControlWriter } from './control-streams.js';
+import { Homes } from './homes.js';
 import type { Inheritance, Keeper } from './keeper.js';
 import { Mounter } from './mounter.js';
 import { refuseFolder } from './own-file.js';
+import { peerOf } from './peer-of.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
 import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
+import { SessionRegister } from './session-register.js';
 import { readSettings } from './settings.js';
 import { giveRoom } from './spare-room.js';
 import { StoreCare } from './store-care.js';
@@ -40,6 +46,7 @@ export class Daemon {
   readonly #care: StoreCare;
   readonly #peers: Peers;
   readonly #keeper: Keeper;
+  readonly #sessions: SessionRegister;
   readonly #connected = new Set<Socket>();
   #stopping: Promise<void> | undefined;
 
@@ -58,6 +65,9 @@ export class Daemon {
     this.#server = server;
     this.#peers = peers;
     this.#care = new StoreCare(store, thread, runtimeFiles(store.folder).room, () => keeper.replace());
+    this.#sessions = new SessionRegister(store, async () => {
+      await Promise.all([thread.catchUp(), peers.tell()]);
+    });
   }
 
   /**
@@ -71,7 +81,7 @@ export class Daemon {
     thread: ServingThread,
     inheritance: Inheritance,
   ): Promise<Daemon | undefined> {
-    const { limits } = readSettings(process.env);
+    const { limits, codex } = readSettings(process.env);
     const files = runtimeFiles(folder);
     const isFirst = inheritance.held.length === 0;
     // A server that takes over does not look: calls wait for it, and what killed the other one (a process's death) does
@@ -109,7 +119,8 @@ export class Daemon {
     const takesOver = resumed.length > 0;
     const begun = thread.start({ folder, owner, machine: readMachine(folder), limits, journal, takesOver });
     const peers = new Peers((count) => thread.setPeers(count));
-    const mounter = new Mounter(store, thread, peers, limits, files, keeper);
+    const homes = new Homes(store, { ...limits, ...codex }, () => daemon?.mounter.mounts ?? []);
+    const mounter = new Mounter(store, thread, peers, limits, files, keeper, homes);
     const server = createServer((socket) => daemon?.answer(socket));
     await begun;
     const started = new Daemon(store, thread, mounter, server, peers, keeper);
@@ -137,6 +148,8 @@ export class Daemon {
     });
     const reader = new ControlReader(socket);
     const rpc = createMessageConnection(reader, new ControlWriter(socket, reader));
+    const peer = peerOf(socket);
+    const answerPeer = (work: (peer: number) => Promise<void>) => forPeople(() => work(peer).then(() => null));
     socket.on('error', () => rpc.dispose());
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
@@ -145,6 +158,10 @@ export class Daemon {
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
     rpc.onRequest(replaceRequest, () => forPeople(() => this.#replace()));
     this.#answerCatchUp(rpc);
+    rpc.onRequest(beginSessionRequest, (request) => answerPeer((peer) => this.#sessions.begin(peer, request)));
+    rpc.onRequest(joinSessionRequest, (pid) => answerPeer((peer) => this.#sessions.join(peer, pid)));
+    const ours = [process.pid, ...(this.#keeper.pid === null ? [] : [this.#keeper.pid])];
+    rpc.onRequest(leaveSessionRequest, () => answerPeer((peer) => this.#leaveSession(peer, ours)));
     rpc.onRequest(greetRequest, () => {
       // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
       this.#connected.delete(socket);
@@ -152,6 +169,12 @@ export class Daemon {
       return null;
     });
     rpc.listen();
+  }
+
+  /** What the program did is in the store when whoever started it ends. */
+  async #leaveSession(peer: number, ours: readonly number[]): Promise<void> {
+    await this.#sessions.leave(peer, ours);
+    await this.#mounter.homes.takeAll(this.#mounter.mounts);
   }
 
   #answerCatchUp(rpc: MessageConnection): void {
@@ -182,7 +205,7 @@ export class Daemon {
           bytes: row?.bytes ?? 0,
           limit_files: row?.limitFiles ?? 0,
           limit_bytes: row?.limitBytes ?? 0,
-          refused: row?.refused ?? null,
+          refused: row?.refused ?? this.#mounter.homes.refused({ path, tree }),
         };
       }),
     };
@@ -203,6 +226,7 @@ export class Daemon {
   #leave(): void {
     this.#stopping ??= new Promise(() => undefined);
     this.#care.end();
+    this.#mounter.homes.end();
     const restOnce = this.#mounter
       .rest()
       .then(() => this.#thread.rest())
@@ -233,6 +257,7 @@ export class Daemon {
   async #stop(): Promise<void> {
     this.#care.end();
     const { failed } = await this.#mounter.unmount(undefined, true);
+    this.#mounter.homes.end();
     for (const { path, reason } of failed) log('error', 'cannot unmount', { path, reason });
     this.#server.close();
     this.#peers.close();

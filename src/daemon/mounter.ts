@@ -3,6 +3,8 @@ import { mountWithFusermount, unmountWithFusermount } from '../fuse/fusermount.j
 import { loadNative } from '../fuse/native.js';
 import { memoryHarness } from '../harness/registry.js';
 import type { HeldFolder } from '../import/held-folder.js';
+import { nameCheckout } from '../import/note-origin.js';
+import { keepToOwner } from '../import/owner-only.js';
 import { takeIn } from '../import/take-in.js';
 import { writeBack } from '../import/write-back.js';
 import { describeError, log } from '../log.js';
@@ -10,6 +12,7 @@ import type { Limits } from '../ports/limits.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
+import type { Homes } from './homes.js';
 import type { Keeper } from './keeper.js';
 import type { KernelFeatures, ResumeRequest } from './messages.js';
 import {
@@ -43,18 +46,32 @@ export class Mounter {
   readonly #limits: Limits;
   readonly #files: RuntimeFiles;
   readonly #keeper: Keeper;
+  readonly #homes: Homes;
   readonly #mounts = new Map<number, Mount>();
   #queue: Promise<unknown> = Promise.resolve();
   /** Mounts and unmounts that are under way or wait for their turn. */
   #waiting = 0;
 
-  constructor(store: Store, thread: ServingThread, peers: Peers, limits: Limits, files: RuntimeFiles, keeper: Keeper) {
+  constructor(
+    store: Store,
+    thread: ServingThread,
+    peers: Peers,
+    limits: Limits,
+    files: RuntimeFiles,
+    keeper: Keeper,
+    homes: Homes,
+  ) {
+    this.#homes = homes;
     this.#keeper = keeper;
     this.#files = files;
     this.#peers = peers;
     this.#limits = limits;
     this.#store = store;
     this.#thread = thread;
+  }
+
+  get homes(): Homes {
+    return this.#homes;
   }
 
   get mounts(): readonly Mount[] {
@@ -128,6 +145,7 @@ export class Mounter {
       await this.#keeper.drop(keyOf(id));
       log('info', 'mount was taken off', { path: mount.path });
       this.#writeBack(mount);
+      await this.#takeFromHome(mount);
     });
   }
 
@@ -142,7 +160,11 @@ export class Mounter {
     const tree = this.#store.treeOf(request.project, request.harness);
     const served = this.mounts.find((mount) => mount.path === realPath(request.path));
     if (served) {
-      if (served.tree.id === tree.id) return { path: served.path, already: true, taken: {}, partly: [], skipped: [] };
+      if (served.tree.id === tree.id) {
+        if (nameCheckout(this.#store, tree, memoryHarness(request.harness), request.checkout)) await this.#tell();
+        const skipped = await this.#homes.bring(served, request.checkout);
+        return { path: served.path, already: true, taken: {}, partly: [], skipped };
+      }
       throw new MendError(
         `cannot mount on ${served.path}: another project's memory is mounted there; run "mend unmount" in that project first`,
       );
@@ -163,8 +185,11 @@ export class Mounter {
 
   async #mountOn(path: string, held: HeldFolder, request: MountRequest, tree: TreeRow): Promise<MountAnswer> {
     const harness = memoryHarness(request.harness);
+    if (harness.ownerOnly) keepToOwner(held.at('.'));
+    const left = await this.#homes.bring({ path, tree }, request.checkout);
     const imported = await takeIn(this.#store, tree, path, harness, this.#limits, held.at('.'));
-    await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
+    nameCheckout(this.#store, tree, harness, request.checkout);
+    await this.#tell();
     const id = this.#mountRow(tree, path, request.checkout);
     const before = mendMounts();
     const fd = await mountWithFusermount(loadNative(), path, held.fd);
@@ -187,13 +212,18 @@ export class Mounter {
     }
     log('info', 'mounted', { path, project: tree.project, harness: tree.harness });
     const taken: Record<string, number> = {};
-    const skipped: SkippedFile[] = [];
+    const skipped: SkippedFile[] = [...left];
     for (const file of imported) {
       if (file.outcome === 'skipped') skipped.push({ path: file.path, reason: file.reason ?? 'was left out' });
       else taken[file.outcome] = (taken[file.outcome] ?? 0) + 1;
     }
     const partly = imported.filter(({ linesLost }) => linesLost > 0).map((file) => file.path);
     return { path, already: false, taken, partly, skipped };
+  }
+
+  /** Has everybody who serves the store see what was changed here. */
+  async #tell(): Promise<void> {
+    await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
   }
 
   /** The row that the mount's local files belong to: that of the last mount here, unless another daemon serves that. */
@@ -228,10 +258,19 @@ export class Mounter {
       await this.#thread
         .detach(mount.id)
         .catch((error: unknown) => log('error', 'mount was not let go', { error: describeError(error) }));
-      skipped.push(...this.#writeBack(mount));
+      skipped.push(...this.#writeBack(mount), ...(await this.#takeFromHome(mount)));
       unmounted.push(mount.path);
     }
     return { unmounted, failed, skipped };
+  }
+
+  async #takeFromHome(mount: Mount): Promise<readonly SkippedFile[]> {
+    try {
+      return await this.#homes.take(mount);
+    } catch (error) {
+      log('error', 'what lies beside memory could not be taken', { path: mount.path, error: describeError(error) });
+      return [{ path: '.', reason: 'could not be taken from where the harness keeps it; the next mount tries again' }];
+    }
   }
 
   #writeBack(mount: Mount): readonly SkippedFile[] {

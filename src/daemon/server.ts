@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Channel, type ChannelEvents } from '../fuse/channel.js';
 import { loadNative } from '../fuse/native.js';
 import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
@@ -13,6 +12,7 @@ import { keepLeftovers, resume } from '../tree/resuming.js';
 import { Tree, type TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
+import { attempt } from './attempt.js';
 import { ChannelCache } from './channel-cache.js';
 import { JournalFile } from './journal-file.js';
 import { mayDie } from './may-die.js';
@@ -26,6 +26,7 @@ import type {
 } from './messages.js';
 import { usageOf } from './mount-usage.js';
 import { PeerTelling } from './peer-telling.js';
+import { bootId, processSpace } from './process-space.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
 import { ThreadedMerger } from './threaded-merger.js';
@@ -55,6 +56,7 @@ export class MountServer {
   readonly #send: (message: ServerMessage) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #peers: PeerTelling;
+  readonly #space = processSpace();
   /** Somebody called since `#wasCalled` was asked last. */
   #called = false;
 
@@ -66,11 +68,11 @@ export class MountServer {
     this.#store.db.pragma('wal_autocheckpoint = 0');
     this.#store.log.reserve();
     this.#store.committed = mayDie;
-    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const clock = () => this.#store.now;
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
     const journal = new JournalFile(data.journal, data.takesOver);
-    const sessions = new SessionFinder(procProcesses, clock, boot, harnessOf, journal);
+    const sessions = new SessionFinder(procProcesses, clock, bootId(), harnessOf, journal);
+    sessions.register(this.#store.sessions.named.processes(this.#space));
     this.#services = {
       store: this.#store,
       journal,
@@ -123,6 +125,7 @@ export class MountServer {
         return this.#rest();
       case 'catchUp':
         this.#store.catchUp();
+        this.#services.sessions.register(this.#store.sessions.named.processes(this.#space));
         return Promise.all([...this.#trees.values()].map((tree) => tree.settled));
       case 'usage':
         return [...this.#mounts.values()].map((mounted) => usageOf(mounted));
@@ -287,14 +290,5 @@ export class MountServer {
       .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
     this.#merger.close();
     this.#store.close();
-  }
-}
-
-/** Logs what goes wrong in work that can come later, or that the next daemon does. */
-function attempt(failure: string, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    log('error', failure, { error: describeError(error) });
   }
 }

@@ -3,41 +3,66 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { isSystemError, MendError } from '../errors.js';
-import { memoryHarnesses } from '../harness/registry.js';
+import { chosenByName, memoryHarnesses } from '../harness/registry.js';
+import type { ConversationLimits } from '../import/codex/home-conversations.js';
 import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
 
 /** What a person may set in `config.yaml` (spec §11.4). */
 export interface Settings {
   readonly limits: Limits;
-  /** Names of the harnesses that `mend mount` mounts when none is named. */
-  readonly harnesses: readonly string[];
+  /** Names of the harnesses that commands are about when none is named; undefined for those that the person uses. */
+  readonly harnesses: readonly string[] | undefined;
+  /** What is carried of conversations (spec §9). */
+  readonly codex: ConversationLimits;
+  /** Programs that `mend run` starts in the place of those in PATH: absolute paths, by harness. */
+  readonly programs: Readonly<Record<string, string>>;
 }
 
 /** Largest value that a limit may have: what the store is built for. */
 const LIMIT_MAXIMUM = { files: 100_000, bytes: 1024 ** 3, file_bytes: 64 * 1024 ** 2 } as const;
 
+const DEFAULT_CODEX: ConversationLimits = { conversations: 20, conversationBytes: 32 * 1024 ** 2 };
+const CODEX_MAXIMUM = { conversations: 1000, conversation_bytes: 1024 ** 3 } as const;
+
+/** What holds where no file says anything. */
+export const DEFAULT_SETTINGS: Settings = {
+  limits: DEFAULT_LIMITS,
+  harnesses: undefined,
+  codex: DEFAULT_CODEX,
+  programs: {},
+};
+
 type Rule = (value: unknown, key: string) => string | undefined;
 
 const wholeNumber =
-  (most: number): Rule =>
+  (most: number, least = 1): Rule =>
   (value, key) =>
-    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most
+    Number.isInteger(value) && Number(value) >= least && Number(value) <= most
       ? undefined
-      : `"${key}" must be a whole number from 1 to ${most}`;
+      : `"${key}" must be a whole number from ${least} to ${most}`;
 
 const harnessList: Rule = (value, key) => {
-  const names = memoryHarnesses.map((harness) => harness.name);
-  const good = Array.isArray(value) && value.length > 0 && value.every((name) => names.includes(String(name)));
-  return good ? undefined : `"${key}" must be a list such as [${names[0]}], of ${names.join(', ')}`;
+  const good = Array.isArray(value) && value.length > 0 && value.every((name) => chosenByName.includes(String(name)));
+  return good ? undefined : `"${key}" must be a list such as [${chosenByName[0]}], of ${chosenByName.join(', ')}`;
 };
+
+const absolutePath: Rule = (value, key) =>
+  typeof value === 'string' && isAbsolute(value) ? undefined : `"${key}" must be an absolute path of a program`;
 
 /** The schema: every key there is, with what its value must be. */
 const schema: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>> = {
   harnesses: harnessList,
+  programs: Object.fromEntries(
+    memoryHarnesses.flatMap(({ name, launch }) => (launch.programs.length > 0 ? [[name, absolutePath]] : [])),
+  ),
   limits: {
     files: wholeNumber(LIMIT_MAXIMUM.files),
     bytes: wholeNumber(LIMIT_MAXIMUM.bytes),
     file_bytes: wholeNumber(LIMIT_MAXIMUM.file_bytes),
+  },
+  codex: {
+    conversations: wholeNumber(CODEX_MAXIMUM.conversations, 0),
+    conversation_bytes: wholeNumber(CODEX_MAXIMUM.conversation_bytes, 0),
   },
 };
 
@@ -57,13 +82,19 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const fault = check(given, schema, '');
   if (fault) throw new MendError(`${file}: ${fault}`);
   const limits = (given['limits'] ?? {}) as { files?: number; bytes?: number; file_bytes?: number };
+  const codex = (given['codex'] ?? {}) as { conversations?: number; conversation_bytes?: number };
   return {
     limits: {
       files: limits.files ?? DEFAULT_LIMITS.files,
       bytes: limits.bytes ?? DEFAULT_LIMITS.bytes,
       fileBytes: limits.file_bytes ?? DEFAULT_LIMITS.fileBytes,
     },
-    harnesses: (given['harnesses'] as string[] | undefined) ?? memoryHarnesses.map((harness) => harness.name),
+    harnesses: given['harnesses'] as string[] | undefined,
+    codex: {
+      conversations: codex.conversations ?? DEFAULT_CODEX.conversations,
+      conversationBytes: codex.conversation_bytes ?? DEFAULT_CODEX.conversationBytes,
+    },
+    programs: (given['programs'] as Record<string, string> | undefined) ?? {},
   };
 }
 

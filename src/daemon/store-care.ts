@@ -15,8 +15,9 @@ const CARE = 200;
 const SWEEP = 30_000;
 /** Pause, in ms, between two turns of deleting. */
 const SWEEP_PAUSE = 50;
-/** How long, in µs, it is remembered what a session was served: a week. */
+/** How long, in µs, it is remembered what a session was served: a week, and longer where a person named the session. */
 const SERVED_AGE = 7 * 86_400 * 1e6;
+const CHOSEN_AGE = 90 * 86_400 * 1e6;
 /**
  * Pages of the write-ahead log from which on they are moved into the database beside the serving thread, and from
  * which on it is made to begin the log anew, which it waits for.
@@ -125,7 +126,8 @@ export class StoreCare {
     this.#store.write(() => {
       contents.sweep(ids, held);
       feed.prune();
-      this.#store.sessions.forgetServed(this.#store.now - SERVED_AGE);
+      const { sessions, now } = this.#store;
+      sessions.forgetServed(now - SERVED_AGE, now - CHOSEN_AGE);
     });
     return ids.length > 0;
   }

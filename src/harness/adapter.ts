@@ -1,6 +1,34 @@
 /** Environment variables by name, as in `process.env`. */
 export type HarnessEnvironment = Readonly<Record<string, string | undefined>>;
 
+/** Where a harness runs: what decides where its memory is, and how it is started. */
+export interface HarnessPlace {
+  /** Canonical root of the repository (`Repository.root`). */
+  readonly root: string;
+  /** What the harness is started with, with `HOME` and `PWD` set. */
+  readonly env: HarnessEnvironment;
+  /**
+   * A folder for this harness and project beside the store, which no other project or harness has, however many
+   * checkouts the project has; `prepare` makes it. Undefined while the repository belongs to no project.
+   */
+  readonly home: string | undefined;
+}
+
+/** How `mend run` and `mend env` start a harness. What is left out is as the person has it. */
+export interface Launch {
+  /** Names of its program; the first that PATH has is started. */
+  readonly programs: readonly string[];
+  /** Variables that the harness needs besides, or (undefined) must not have. */
+  environment?(place: HarnessPlace): HarnessEnvironment;
+  /** The arguments that the program gets, made from those that the person gave: they are all in it, in their order. */
+  args?(place: HarnessPlace, given: readonly string[]): readonly string[];
+  /**
+   * Makes ready what lies in `place.home`, before the memory is mounted, also for `mend mount`. It runs in the command, may run
+   * several times, and at once in two commands.
+   */
+  prepare?(place: HarnessPlace): void | Promise<void>;
+}
+
 interface Harness {
   /** The name on the command line and in the store, such as `claude`. */
   readonly name: string;
@@ -24,14 +52,47 @@ export interface MemoryIndex {
   isNote(path: string): boolean;
 }
 
+/** How the notes of a harness say which checkouts they are of. A note is taken in for a project only if it names its checkouts. */
+export interface NoteOrigin {
+  /** What a line begins with that names a checkout, such as `Project:`. */
+  readonly label: string;
+  /** The paths that a note names; empty where it has to name one and does not, undefined for a file that need not. */
+  pathsIn(path: string, text: string): readonly string[] | undefined;
+  /** The text of a note with one path more; undefined for files that stay as they are. */
+  withPath?(path: string, text: string, root: string): string | undefined;
+}
+
+/** Names that the memory folder of a checkout may have, where harnesses do not all make them alike. */
+export interface FolderNames {
+  readonly pattern: RegExp;
+  /** The folders in which one may lie. */
+  readonly within: readonly string[];
+}
+
 /** A harness that keeps a memory folder. */
 export interface MemoryHarness extends Harness {
   readonly keepsMemory: true;
   /**
-   * The memory folder for a project, absolute. `root` is the canonical root of the repository (`Repository.root`),
-   * `env` the environment the harness is started with; nothing else decides. Throws `MendError` when `env` cannot.
+   * The memory folder for a project, absolute; nothing but the place decides. Undefined where it lies in `place.home` and
+   * there is none yet. Throws `MendError` when the environment cannot tell.
    */
-  memoryFolder(root: string, env: HarnessEnvironment): string;
+  memoryFolder(place: HarnessPlace): string | undefined;
+  /** The memory folder lies in `HarnessPlace.home`: checkouts of one project share it, and no two projects can have one. */
+  readonly homePerProject?: true;
+  readonly launch: Launch;
+  /**
+   * What a person has who uses the harness: a file or folder. Where it is missing, and the project has no memory of the harness, it is
+   * left alone unless it is named. Undefined for a harness that is never left alone. Throws as `memoryFolder` does.
+   */
+  signOfUse?(env: HarnessEnvironment): string;
+  /** Where `mend memory rm` moves files of this harness, with a timestamp: a memory folder that goes with this one. */
+  readonly archive?: MemoryHarness;
+  /** Names of the memory folder for this place besides the one in `memoryFolder`, whose last segment then is not the only one. */
+  folderNames?(place: HarnessPlace): FolderNames;
+  /** Plain folders and files are made for the owner alone, and that is verified. */
+  readonly ownerOnly?: true;
+  /** Undefined when files do not say which checkout they are of. */
+  readonly origin?: NoteOrigin;
   /**
    * Tells whether a name in the tree is not memory but what programs leave behind (spec §3.7). `path` is relative
    * to the tree and separated by `/`; what lies in a local folder is local. Called for every lookup and create.

@@ -25,7 +25,12 @@ export const claude: MemoryHarness = {
   name: 'claude',
   title: 'Claude Code',
   keepsMemory: true,
-  memoryFolder: (root, env) => join(configFolder(env), 'projects', claudeSlug(root), 'memory'),
+  memoryFolder: ({ root, env }) => join(configFolder(env), 'projects', claudeSlug(root), 'memory'),
+  // Absolute, so that it means the same to a program that is started from another folder.
+  launch: {
+    programs: ['claude'],
+    environment: ({ env }) => (env['CLAUDE_CONFIG_DIR'] ? { CLAUDE_CONFIG_DIR: configFolder(env) } : {}),
+  },
   isLocal: (path) => isLeftBehind(path) || OWN_LOCK.test(path),
   temporaryFor: (path) => TEMPORARY.exec(path)?.[1],
   memoryInCopy,

@@ -57,6 +57,8 @@ export class FileImport {
       const overLimit = made.head && this.#overLimit(sight.head, made.head.length);
       if (overLimit) return { path, outcome: 'skipped', linesLost: 0, reason: overLimit };
       const takes = stores(made);
+      const fault = takes ? this.#options.refuse?.(path, bytes) : undefined;
+      if (fault !== undefined) return { path, outcome: 'skipped', linesLost: 0, reason: fault };
       if (takes && !scanned) {
         const [finding] = (await scan?.(path, bytes)) ?? [];
         if (finding) return { path, outcome: 'skipped', linesLost: 0, reason: secretReason(finding) };

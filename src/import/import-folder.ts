@@ -1,4 +1,3 @@
-import { isSystemError } from '../errors.js';
 import { MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
@@ -6,8 +5,7 @@ import { Counterparts } from './counterparts.js';
 import { FileImport } from './file-import.js';
 import { listFolder, readListed } from './folder-reader.js';
 import type { ImportedFile, ImportOptions } from './import-options.js';
-
-const BUSY = "could not be stored, as another process holds mend's store: try again";
+import { BUSY, left, unlessInTheWay } from './in-the-way.js';
 
 /**
  * Imports a memory folder into a tree (spec §7): what changed there since the last import from it is added, replaces
@@ -52,21 +50,4 @@ export async function importFolder(
   }
   for (const { path, reason } of skipped) note(left(path, reason));
   return imported.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
-}
-
-function left(path: string, reason: string): ImportedFile {
-  return { path, outcome: 'skipped', linesLost: 0, reason };
-}
-
-/** Turns what keeps one file from being stored, and the others not, into the reason for which it is skipped. */
-async function unlessInTheWay(path: string, work: () => Promise<ImportedFile>): Promise<ImportedFile> {
-  try {
-    return await work();
-  } catch (error) {
-    if (isSystemError(error, 'EISDIR')) return left(path, 'is a folder in memory');
-    if (isSystemError(error, 'ENOTDIR')) return left(path, 'lies in a folder that is a file in memory');
-    if (isSystemError(error, 'SQLITE_FULL')) return left(path, "does not fit on the disk of mend's store");
-    if (isSystemError(error, 'SQLITE_BUSY')) return left(path, BUSY);
-    throw error;
-  }
 }

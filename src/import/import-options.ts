@@ -30,6 +30,8 @@ export interface ImportOptions {
   readonly session?: () => number;
   /** Asked about each file that would be stored; one with a finding is refused. Everything is stored without it. */
   readonly scan?: Scan;
+  /** Why a file that would be stored is not this project's; goes on after "it". Undefined for one that may be. */
+  readonly refuse?: (path: string, bytes: Buffer) => string | undefined;
   /** Told how many files there are, before the first. */
   readonly begin?: (total: number) => void;
   /** Told after each file. */

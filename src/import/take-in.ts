@@ -1,3 +1,4 @@
+import { MendError } from '../errors.js';
 import type { MemoryHarness } from '../harness/adapter.js';
 import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
 import { machineName } from '../store/machines.js';
@@ -5,6 +6,7 @@ import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import { importFolder } from './import-folder.js';
 import type { ImportedFile, Source } from './import-options.js';
+import { originFault } from './note-origin.js';
 
 /**
  * Imports the plain folder of this machine that a tree is about to be mounted over (spec §3.3). What lies there is this
@@ -22,6 +24,12 @@ export function takeIn(
   return importFolder(store, tree, reading, {
     source: ownFolder(store, folder),
     isLocal: (path) => harness.isLocal(path),
+    // To leave a note out would hide it, and to take it in would mix projects.
+    refuse: (path, bytes) => {
+      const fault = originFault(store, { harness, project: tree.project, machine: store.machine }, path, bytes);
+      if (fault !== undefined) throw new MendError(`cannot mount on ${folder}: ${path} in it ${fault}`);
+      return undefined;
+    },
     maintained: harness.maintainedKeys,
     limits,
   });

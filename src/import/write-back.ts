@@ -5,6 +5,7 @@ import {
   fsyncSync,
   futimesSync,
   lstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -13,6 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { isSystemError } from '../errors.js';
+import { findHarness } from '../harness/registry.js';
 import { type MemoryFile, MemoryFiles } from '../store/memory-files.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
@@ -20,6 +22,7 @@ import { fileTime } from './file-time.js';
 import type { Skipped } from './folder-reader.js';
 import { HeldFolder } from './held-folder.js';
 import { knownOf } from './known-content.js';
+import { isKeptToOwner, OWNER_FILE, OWNER_FOLDER } from './owner-only.js';
 import { syncNames } from './sync-names.js';
 
 /** Bytes that a file of memory may have at most, whatever the settings say; no larger one is read. */
@@ -60,6 +63,10 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   };
   const exchangedHeads: MemoryFile[] = [];
   const changed = new Set<string>();
+  if (isOwnerOnly(tree) && heads.length > 0) {
+    mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
+    if (!isKeptToOwner(folder, OWNER_FOLDER)) return { written, removed, skipped: [{ path: '.', reason: NOT_ALONE }] };
+  }
   for (const head of heads) {
     attempt(head.path, () => {
       const result = writeHead(store, tree, folder, head);
@@ -135,6 +142,14 @@ function parentOf(path: string): string {
   return path.split('/').slice(0, -1).join('/');
 }
 
+const NOT_ALONE = 'cannot be kept for you alone on this file system, so it is not written';
+
+/** Whether the plain files of a tree are for their owner alone. */
+function isOwnerOnly({ harness }: TreeRow): boolean {
+  const adapter = findHarness(harness);
+  return adapter?.keepsMemory === true && adapter.ownerOnly === true;
+}
+
 /** The folder that a path lies in, held open. Never through a link, which would lead out, above the memory folder either. */
 function reach(folder: string, path: string, make: boolean) {
   const names = path.split('/');
@@ -173,7 +188,8 @@ function writeInto(
   const there = lstatSync(file, { throwIfNoEntry: false });
   if (there && !there.isFile()) return 'is not a regular file on this machine';
   const own = store.contents.digest(head.content)?.sha256;
-  if (there && own && holdsOne(file, [own])) return false;
+  const alone = isOwnerOnly(tree);
+  if (there && own && holdsOne(file, [own])) return alone && !isKeptToOwner(file, OWNER_FILE) ? NOT_ALONE : false;
   if (there && !holdsOne(file, knownOf(store, tree, folder, head.path)))
     return 'was changed on this machine meanwhile; the next mount takes it in';
   const time = fileTime(head.row.mtime);
@@ -183,8 +199,9 @@ function writeInto(
     const fd = openSync(temporary, 'wx', 0o600);
     try {
       writeFileSync(fd, store.content(head.content));
-      if (there) fchmodSync(fd, there.mode & 0o7777);
+      if (there && !alone) fchmodSync(fd, there.mode & 0o7777);
       futimesSync(fd, time, time);
+      if (alone && !isKeptToOwner(temporary, OWNER_FILE)) return NOT_ALONE;
       fsyncSync(fd);
     } finally {
       closeSync(fd);

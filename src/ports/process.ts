@@ -13,6 +13,14 @@ export interface ProcessInfo {
   readonly start: number | undefined;
 }
 
+/** A process that belongs to a session with all that it starts, because `mend run` said so to the daemon. */
+export interface RegisteredProcess {
+  readonly pid: number;
+  /** As in `ProcessInfo`. */
+  readonly start: number;
+  readonly session: { readonly key: string; readonly name: string };
+}
+
 /** How a process ends, as seen while it closes its files. */
 export interface ProcessEnd {
   readonly exiting: boolean;

@@ -12,7 +12,7 @@ export interface PlainFolder {
   /** Real path of the folder. */
   readonly path: string;
   /** Real path of the harness's folder for a checkout, in the environment at hand. */
-  readonly folderOf: (root: string) => string;
+  readonly folderOf: (root: string) => string | undefined;
 }
 
 /** The project that a plain folder belongs to. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../ports/clock.js';
 import { type Journal, noJournal } from '../ports/journal.js';
-import type { Processes, ProcessInfo } from '../ports/process.js';
+import type { Processes, ProcessInfo, RegisteredProcess } from '../ports/process.js';
 import type { CallingProcess, Session } from './session.js';
 
 /** How long, in µs, a thread id is taken for the process it was last time; far less than ids take to come round again. */
@@ -9,7 +9,7 @@ const TRUSTED = 100_000;
 /** Threads and POSIX sessions remembered. */
 const REMEMBERED = 4096;
 /** Ancestors looked at; a longer chain is cut off. */
-const GENERATIONS = 64;
+const GENERATIONS = 256;
 
 interface Remembered {
   readonly process: CallingProcess;
@@ -28,6 +28,7 @@ export class SessionFinder {
   readonly #threads = new LRUCache<number, Remembered>({ max: REMEMBERED });
   readonly #posix: LRUCache<number, { key: string; start: number | undefined }>;
   readonly #journal: Journal;
+  #registered: ReadonlyMap<number, RegisteredProcess> = new Map();
 
   /**
    * @param boot names this boot of the machine, since process ids start again with the next
@@ -57,6 +58,20 @@ export class SessionFinder {
       this.#posix.set(Number(id), known as { key: string; start: number | undefined });
   }
 
+  /**
+   * Says which processes belong, with all that they start, to sessions that `mend run` registered, in the place of
+   * what was said before.
+   */
+  register(processes: readonly RegisteredProcess[]): void {
+    const same = ({ pid, start, session }: RegisteredProcess): boolean => {
+      const one = this.#registered.get(pid);
+      return one?.start === start && one.session.key === session.key;
+    };
+    if (processes.length === this.#registered.size && processes.every(same)) return;
+    this.#registered = new Map(processes.map((one) => [one.pid, one]));
+    this.#threads.clear();
+  }
+
   /** The process and session of a thread that waits for an answer; a thread that is gone is in a session of its own kind. */
   find(thread: number): CallingProcess {
     if (thread === 0) return UNKNOWN;
@@ -73,15 +88,24 @@ export class SessionFinder {
 
   #sessionOf(caller: ProcessInfo): Session {
     let info: ProcessInfo | undefined = caller;
+    let harness: Session | undefined;
     for (let i = 0; info && info.pid > 1 && i < GENERATIONS; i++) {
-      const executable = info.start === undefined ? undefined : this.#processes.executable(info.pid);
-      const harness = executable === undefined ? undefined : this.#harnessOf(executable);
-      if (harness !== undefined) {
-        return { key: `${this.#boot}/${harness}/${info.pid}/${info.start}`, name: `${harness} ${info.pid}` };
-      }
+      const registered = this.#registered.get(info.pid);
+      // Its start is not to be asked for in execve(2), and it is the same process before and after.
+      if (registered && (info.start === undefined || info.start === registered.start)) return registered.session;
+      harness ??= this.#harnessAt(info);
+      // A registered session counts from farther up, too.
+      if (harness && this.#registered.size === 0) break;
       info = info.parent > 0 ? this.#processes.info(info.parent) : undefined;
     }
-    return this.#posixSession(caller);
+    return harness ?? this.#posixSession(caller);
+  }
+
+  #harnessAt({ pid, start }: ProcessInfo): Session | undefined {
+    const executable = start === undefined ? undefined : this.#processes.executable(pid);
+    const harness = executable === undefined ? undefined : this.#harnessOf(executable);
+    if (harness === undefined) return undefined;
+    return { key: `${this.#boot}/${harness}/${pid}/${start}`, name: `${harness} ${pid}` };
   }
 
   /** A POSIX session is named after its leader, and keeps its name when the leader has ended. */

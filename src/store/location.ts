@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { lstatSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
@@ -23,9 +24,32 @@ export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
   }
   const system = join(SYSTEM_FOLDER, String(uid));
   if (statSync(system, { throwIfNoEntry: false })?.isDirectory()) return system;
+  return dataFolder(env, uid);
+}
+
+/** This user's own folder for data of mend: under `XDG_DATA_HOME`. */
+function dataFolder(env: NodeJS.ProcessEnv, uid: number): string {
   const data = env['XDG_DATA_HOME'];
   const base = data && isAbsolute(data) ? data : join(env['HOME'] || homedir(), '.local/share');
   return join(base, 'mend', String(uid));
+}
+
+/**
+ * The home that a harness has for one project: in the user's own home, since it leads to the login there, wherever the
+ * store is. Stores in other places than the user's own have other homes.
+ * @param store folder of the store that the project is in
+ * @param project its row id, which is never used again
+ */
+export function projectHome(
+  env: NodeJS.ProcessEnv,
+  uid: number,
+  store: string,
+  harness: string,
+  project: number,
+): string {
+  const own = dataFolder(env, uid);
+  const mark = store === own ? '' : `-${hash('sha256', store, 'hex').slice(0, 8)}`;
+  return join(own, 'homes', harness, `${project}${mark}`);
 }
 
 /** True when the folder holds a store already; see `storeFolderExists` for what it refuses. */

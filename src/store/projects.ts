@@ -124,6 +124,16 @@ export class ProjectTable {
     return this.#aliases.all(project);
   }
 
+  /** The projects that a path is known for, on whatever machines. */
+  pathOwners(path: string): { readonly machine: number; readonly project: number; readonly name: string }[] {
+    return this.#db
+      .prepare<[string], { machine: number; project: number; name: string }>(
+        `SELECT a.machine, p.id AS project, p.name FROM project_alias a JOIN project p ON p.id = a.project
+         WHERE a.kind = 'path' AND a.value = ? ORDER BY a.machine`,
+      )
+      .all(path);
+  }
+
   /** Adds a project under the first free name. `created` is in microseconds since the epoch. */
   create(names: NameChoices, created: number): Project {
     const name = this.#freeName(names);

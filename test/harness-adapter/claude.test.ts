@@ -35,7 +35,8 @@ describe('slug', () => {
 });
 
 describe('memory folder', () => {
-  const folder = (env: Record<string, string | undefined>) => claude.memoryFolder('/srv/app', { HOME, ...env });
+  const folder = (env: Record<string, string | undefined>) =>
+    claude.memoryFolder({ root: '/srv/app', env: { HOME, ...env }, home: undefined });
   it.each([
     ['default', {}, '/home/u/.claude/projects/-srv-app/memory'],
     ['empty', { CLAUDE_CONFIG_DIR: '' }, '/home/u/.claude/projects/-srv-app/memory'],

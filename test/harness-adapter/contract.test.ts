@@ -1,12 +1,15 @@
-import { isAbsolute } from 'node:path';
+import { basename, dirname, isAbsolute } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MendError } from '../../src/errors.js';
+import type { HarnessEnvironment } from '../../src/harness/adapter.js';
 import {
+  chosenByName,
   findHarness,
   harnesses,
   harnessOfProgram,
   memoryHarness,
   memoryHarnesses,
+  withArchive,
 } from '../../src/harness/registry.js';
 
 /** Executables that are each harness. A harness without a line here fails its contract. */
@@ -19,8 +22,16 @@ const PROGRAMS: Record<string, readonly string[]> = {
     '/usr/lib/node_modules/@anthropic-ai/claude-code/bin/claude.exe',
     '/opt/claude (deleted)',
   ],
+  codex: [
+    '/usr/lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex',
+    '/home/u/.codex/packages/app-server-daemon/releases/0.171.0-x86_64-unknown-linux-musl/bin/codex (deleted)',
+    '/usr/local/bin/codex-aarch64-unknown-linux-gnu',
+  ],
   opencode: ['/usr/local/bin/opencode'],
   pi: ['/usr/local/bin/pi'],
+  // Any agent may follow the convention.
+  'project-memory': [],
+  'project-memory-archive': [],
 };
 
 const NO_HARNESS = [
@@ -32,6 +43,8 @@ const NO_HARNESS = [
   '/home/u/claude/versions/2.1.332/bin/rg',
   '/home/claude/bin/claude-helper',
   '/usr/bin/pip',
+  '/usr/lib/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex-code-mode-host',
+  '/home/u/codex/bin/rg',
 ];
 
 const ENV = { HOME: '/home/u', PATH: '/usr/bin' };
@@ -70,18 +83,25 @@ describe.each(harnesses.map((harness) => [harness.name, harness] as const))('%s'
     expect(memoryHarnesses).toContain(harness);
   });
 
+  const folderOf = (root: string, env: HarnessEnvironment): string => {
+    const home = harness.homePerProject ? `${env['HOME']}/homes${root}` : undefined;
+    const folder = harness.memoryFolder({ root, env, home });
+    if (folder === undefined) throw new Error('It has no folder.');
+    return folder;
+  };
+
   it('has an absolute memory folder, decided by root and environment alone', () => {
-    const folder = harness.memoryFolder('/srv/app', ENV);
+    const folder = folderOf('/srv/app', ENV);
     expect(isAbsolute(folder)).toBe(true);
     expect(folder).not.toMatch(/\/$|\/\/|\/\.\.?(\/|$)/);
-    expect(harness.memoryFolder('/srv/app', { ...ENV })).toBe(folder);
-    expect(harness.memoryFolder('/srv/other', ENV)).not.toBe(folder);
-    expect(harness.memoryFolder('/srv/app', { ...ENV, HOME: '/home/v' })).not.toBe(folder);
+    expect(folderOf('/srv/app', { ...ENV })).toBe(folder);
+    expect(folderOf('/srv/other', ENV)).not.toBe(folder);
+    expect(folderOf('/srv/app', { ...ENV, HOME: '/home/v' })).not.toBe(folder);
   });
 
   it('refuses an environment without a home in words', () => {
     for (const HOME of [undefined, '', 'relative']) {
-      expect(() => harness.memoryFolder('/srv/app', { ...ENV, HOME })).toThrow(MendError);
+      expect(() => folderOf('/srv/app', { ...ENV, HOME })).toThrow(MendError);
     }
   });
 
@@ -90,6 +110,33 @@ describe.each(harnesses.map((harness) => [harness.name, harness] as const))('%s'
     for (const path of ['.DS_Store', 'MEMORY.md~', '.MEMORY.md.swp', 'a/x.lock', 'a.md.tmp.1.ab', '.Trash-0/a.md']) {
       expect(harness.isLocal(path), path).toBe(true);
     }
+  });
+
+  it('says of a sign of use where it is, under the home', () => {
+    const sign = harness.signOfUse?.(ENV);
+    if (harness.signOfUse) expect(sign).toMatch(/^\/home\/u\/./);
+    // The first harness is there for everybody.
+    else expect(name).toBe(harnesses[0]?.name);
+  });
+
+  it('has an archive that is registered with it, and has none itself', () => {
+    const { archive } = harness;
+    if (!archive) return;
+    expect(findHarness(archive.name)).toBe(archive);
+    expect(withArchive(harness)).toEqual([harness, archive]);
+    expect(archive.archive).toBeUndefined();
+    expect(chosenByName).not.toContain(archive.name);
+    expect(folderOf('/srv/app', ENV)).not.toBe(archive.memoryFolder({ root: '/srv/app', env: ENV, home: undefined }));
+  });
+
+  it('finds its folder under every name that it may have', () => {
+    const place = { root: '/srv/app', env: ENV, home: undefined };
+    const names = harness.folderNames?.(place);
+    if (!names) return;
+    const folder = folderOf('/srv/app', ENV);
+    expect(names.within).toContain(dirname(folder));
+    expect(basename(folder)).toMatch(names.pattern);
+    expect(basename(folderOf('/srv/other', ENV))).not.toMatch(names.pattern);
   });
 
   it('names the keys it maintains as dotted paths, each once', () => {

@@ -5,16 +5,20 @@ import { signOfLife } from '../../daemon/sign-of-life.js';
 import { MendError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
 import { memoryHarnesses } from '../../harness/registry.js';
+import { carriers } from '../../import/carrier.js';
 import { type FolderListing, listFolder } from '../../import/folder-reader.js';
 import type { Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
 import { shellWord } from '../../project/shell-word.js';
+import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import { hasStore, repositoryOf, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { usedHarnesses } from '../harness-choice.js';
+import { memoryFolderOf } from '../harness-place.js';
 import { ownPlace } from '../import-places.js';
 import { complain, counted, printJson, printLine, quoted } from '../output.js';
-import { plainFolder, refuseOtherProjectsFolder } from '../plain-folder.js';
+import { refuseOtherProjectsFolder } from '../plain-folder.js';
 
 /** What a harness keeps; an entry of `--json`. */
 interface Found {
@@ -50,9 +54,11 @@ export function addAdopt(program: Command, run: (work: () => Promise<ExitStatus>
 async function adopt(json: boolean): Promise<ExitStatus> {
   const repository = await repositoryOf();
   const { limits } = readSettings(process.env);
-  const look = (store?: Store): Promise<Found[]> => {
+  const look = async (store?: Store): Promise<Found[]> => {
     const sight = { repository, store, fileBytes: limits.fileBytes };
-    return Promise.all(memoryHarnesses.map((harness) => lookAt(harness, sight)));
+    const project = store && projectIfAgreed(store, repository);
+    const found = await Promise.all(usedHarnesses(store, project?.id).map((harness) => lookAt(harness, sight)));
+    return found.filter((one) => one !== undefined);
   };
   const found = hasStore() ? await withStore(false, look) : await look();
   if (json) printJson(found.map(({ skipped: _, ...entry }) => entry));
@@ -62,20 +68,37 @@ async function adopt(json: boolean): Promise<ExitStatus> {
   return faults === found.length ? ExitStatus.failed : ExitStatus.unsettled;
 }
 
-/** What one harness keeps. What is wrong with its folder keeps nobody from being told of the others. */
-async function lookAt(harness: MemoryHarness, { repository, store, fileBytes }: Sight): Promise<Found> {
+/** Undefined, too, where path and remote disagree, which each harness's folder is told to have as a fault. */
+function projectIfAgreed(store: Store, repository: Repository): Project | undefined {
+  try {
+    return findProject(store.projects, repository, store.machine);
+  } catch (error) {
+    if (error instanceof MendError) return undefined;
+    throw error;
+  }
+}
+
+/** What one harness keeps; undefined where it has one home for all, and none here. What is wrong with its folder keeps nobody from being told of the others. */
+async function lookAt(harness: MemoryHarness, { repository, store, fileBytes }: Sight): Promise<Found | undefined> {
   const unknown = { harness: harness.name, folder: null, files: null, skipped: 0, live: false };
   let folder: string | null = null;
   try {
-    folder = plainFolder(harness, repository.root).path;
+    folder = memoryFolderOf(harness, repository.root, undefined) ?? null;
     // Before it is looked whether the folder is mounted: it may be, for the other project.
     if (store)
       refuseOtherProjectsFolder(store, harness, repository.root, () =>
         findProject(store.projects, repository, store.machine),
       );
     const place = await ownPlace(harness, repository.root);
-    const live = mountTable().get(folder) === MOUNT_TYPE;
-    const { files, skipped } = 'reason' in place && !live ? NOTHING : await listing(harness, folder, live, fileBytes);
+    const carrier = carriers[harness.name];
+    if (carrier) {
+      if ('reason' in place) return undefined;
+      const files = await carrier.count(place.folder, repository);
+      return { ...unknown, folder: place.folder, files, fault: null };
+    }
+    const live = folder !== null && mountTable().get(folder) === MOUNT_TYPE;
+    const { files, skipped } =
+      folder === null || ('reason' in place && !live) ? NOTHING : await listing(harness, folder, live, fileBytes);
     return { ...unknown, folder, files: files.length, skipped: skipped.length, live, fault: null };
   } catch (error) {
     if (!(error instanceof MendError)) throw error;
@@ -112,9 +135,11 @@ function print({ harness, folder, files, skipped, live, fault }: Found): void {
   printLine(`${title} keeps ${count} for this repository in ${quoted(folder ?? '')}`);
   const [they, them] = files === 1 ? ['it is', 'it'] : ['they are', 'them'];
   if (live) printLine(`  ${they} live: the folder is mounted`);
+  else if (files !== 0 && carriers[harness])
+    printLine(`  "mend memory import" brings ${them} into the store; "mend run ${harness}" gives them to the agent`);
   else if (files !== 0)
     printLine(`  "mend memory import" brings ${them} into the store; "mend mount" does so, too, and mounts the folder`);
-  else printLine('  "mend mount" mounts the folder');
+  else if (!carriers[harness]) printLine('  "mend mount" mounts the folder');
   if (skipped > 0)
     printLine(`  ${counted(skipped, 'entry', 'entries')} would be left out: "mend memory import --dry-run" says why`);
 }

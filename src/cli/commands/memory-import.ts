@@ -4,9 +4,11 @@ import { realPath } from '../../daemon/mount-point.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { readSettings } from '../../daemon/settings.js';
 import { usageError } from '../../errors.js';
-import { memoryHarness } from '../../harness/registry.js';
+import type { MemoryHarness } from '../../harness/adapter.js';
+import { carriers } from '../../import/carrier.js';
 import { importFolder } from '../../import/import-folder.js';
 import type { Source } from '../../import/import-options.js';
+import { originFault } from '../../import/note-origin.js';
 import { SecretScanner } from '../../import/secrets.js';
 import { ownFolder } from '../../import/take-in.js';
 import { checkoutsOf } from '../../project/checkouts.js';
@@ -16,10 +18,19 @@ import { storeExists } from '../../store/location.js';
 import { namedMachine } from '../../store/machines.js';
 import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
-import { chosenHarnesses, commandSession, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
+import { commandSession, ownStoreFolder, projectOf, repositoryOf, withStore } from '../context.js';
 import { withCopyOfStore } from '../copy-of-store.js';
 import type { ExitStatus } from '../exit-status.js';
-import { copiedPlace, type ImportPlace, isEmpty, isLive, type NothingToImport, ownPlace } from '../import-places.js';
+import { chosenHarnesses } from '../harness-choice.js';
+import {
+  copiedPlaces,
+  type ImportPlace,
+  isEmpty,
+  isLive,
+  localIn,
+  type NothingToImport,
+  ownPlace,
+} from '../import-places.js';
 import { ImportReport } from '../import-report.js';
 import { quoted } from '../output.js';
 import { refuseOtherProjectsFolder } from '../plain-folder.js';
@@ -48,6 +59,7 @@ export function addMemoryImport(command: Command, run: RunMemory): void {
 async function importMemory(options: ImportCommandOptions): Promise<ExitStatus> {
   checkUsage(options);
   const report = new ImportReport(options.json === true);
+  const choose = chosenHarnesses(options.harness);
   if (options.project !== undefined) {
     const name = options.project;
     await withTarget(options, false, async (store) => {
@@ -56,19 +68,24 @@ async function importMemory(options: ImportCommandOptions): Promise<ExitStatus> 
       if (options.from === undefined)
         for (const { path, reason } of left) report.leave(`left out ${quoted(path)} of project "${name}": ${reason}`);
       const roots = repositories.map(({ root }) => root);
-      if (options.from === undefined) for (const root of roots) refuseFolders(store, root, () => project, options);
-      return importAll(store, project.id, await placesOf(roots, options), options, report);
+      const harnesses = choose(store, project.id);
+      if (options.from === undefined) for (const root of roots) refuseFolders(store, root, () => project, harnesses);
+      return importAll(store, project.id, await placesOf(roots, harnesses, options), options, report);
     });
   } else {
     const repository = await repositoryOf();
+    let harnesses = choose(undefined, undefined);
     // Before it is looked whether the folder is mounted: it may be, for the other project.
     if (options.from === undefined && storeExists(ownStoreFolder()))
       await withTarget(options, false, async (store) => {
-        refuseFolders(store, repository.root, () => findProject(store.projects, repository, store.machine), options);
+        const own = (): Project | undefined => findProject(store.projects, repository, store.machine);
+        harnesses = choose(store, own()?.id);
+        refuseFolders(store, repository.root, own, harnesses);
       });
-    const places = await placesOf([repository.root], options);
+    const places = await placesOf([repository.root], harnesses, options);
     // Nothing is made where there is nothing to import.
-    if (places.every((place) => 'reason' in place || isEmpty(place))) report.nothing(places);
+    const empty = await Promise.all(places.map((place) => 'reason' in place || isEmpty(place, repository)));
+    if (empty.every((one) => one)) report.nothing(places);
     else
       await withTarget(options, true, (store) =>
         importAll(store, projectOf(store, repository).id, places, options, report),
@@ -82,9 +99,9 @@ function refuseFolders(
   store: Store,
   root: string,
   own: () => Project | undefined,
-  { harness: chosen }: ImportCommandOptions,
+  harnesses: readonly MemoryHarness[],
 ): void {
-  for (const harness of chosenHarnesses(chosen)) refuseOtherProjectsFolder(store, harness, root, own);
+  for (const harness of harnesses) refuseOtherProjectsFolder(store, harness, root, own);
 }
 
 /** @throws {MendError} (usage) */
@@ -115,10 +132,16 @@ async function withTarget(
 
 async function placesOf(
   roots: readonly string[],
+  harnesses: readonly MemoryHarness[],
   { from, harness }: ImportCommandOptions,
 ): Promise<readonly (ImportPlace | NothingToImport)[]> {
-  if (from !== undefined) return [copiedPlace(memoryHarness(harness ?? 'claude'), roots[0] ?? '', from)];
-  return Promise.all(chosenHarnesses(harness).flatMap((one) => roots.map((root) => ownPlace(one, root))));
+  if (from !== undefined) return copiedPlaces(harness, roots[0] ?? '', from);
+  const all = await Promise.all(harnesses.flatMap((one) => roots.map((root) => ownPlace(one, root))));
+  const places = harness === undefined ? all.filter((place) => !('unused' in place)) : all;
+  // Checkouts of a project can have one home.
+  const first = ({ harness: one, folder }: ImportPlace): number =>
+    places.findIndex((other) => 'folder' in other && other.harness === one && other.folder === folder);
+  return places.filter((place, at) => !('folder' in place) || first(place) === at);
 }
 
 async function importAll(
@@ -143,9 +166,11 @@ async function importAll(
       const tree = store.treeOf(project, harness.name);
       const source = sourceOf(store, tree.id, folder, options);
       const scan = options.allowSecrets ? {} : { scan: scanner.scan.bind(scanner) };
-      await importFolder(store, tree, folder, {
+      const read = carriers[harness.name]?.import ?? importFolder;
+      await read(store, tree, folder, {
         ...{ source, limits, ...scan, maintained: harness.maintainedKeys },
-        isLocal: (path) => harness.isLocal(path),
+        isLocal: localIn(place),
+        refuse: (path, bytes) => originFault(store, { harness, project, machine: source.machine }, path, bytes),
         session: () => (session ??= commandSession(store, 'mend memory import')),
         begin: (total) => report.show(0, total),
         progress: (file, done, total) => report.file(harness, file, done, total),

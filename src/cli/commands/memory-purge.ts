@@ -2,9 +2,13 @@ import type { Command } from 'commander';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { MendError } from '../../errors.js';
+import { carriers } from '../../import/carrier.js';
+import { MemoryFiles } from '../../store/memory-files.js';
 import { type PurgeRefusal, type PurgeTarget, purge, purgeRefusal } from '../../store/purge.js';
 import { needsScrub } from '../../store/purge-rows.js';
 import { dropBackups } from '../../store/scrub.js';
+import type { Store } from '../../store/store.js';
+import type { TreeRow } from '../../store/tree-table.js';
 import { confirmName } from '../confirm-name.js';
 import {
   type ChosenProject,
@@ -65,7 +69,13 @@ async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitSt
     await confirm(shown, version, options.confirm);
     // It may have taken a while.
     owners = await servingDaemons();
-    const result = purge(store, target, isServed);
+    const bytes = version === undefined ? contentOf(store, tree, name.path) : undefined;
+    const result = store.write(() => {
+      const purged = purge(store, target, isServed);
+      // What would bring the file back goes with it.
+      if (typeof purged !== 'string') carriers[tree.harness]?.removed(store, tree, name.path, bytes);
+      return purged;
+    }, true);
     if (typeof result === 'string') throw refused(result, shown, project, version);
     await announceToDaemons(runtimeFiles(ownStoreFolder()));
     const wiped = wipe(store, owners);
@@ -82,6 +92,12 @@ async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitSt
     for (const keeper of keepers) complain(describeKeeper(store, project, keeper));
     return wiped && isDropped && settled && keepers.length === 0 ? ExitStatus.done : ExitStatus.unsettled;
   });
+}
+
+/** What a file holds, or held when it was removed. */
+function contentOf(store: Store, tree: TreeRow, path: string): Buffer | undefined {
+  const content = new MemoryFiles(store, tree).find(path)?.content ?? store.versions.of(tree.id, path)[0]?.content;
+  return content === undefined ? undefined : store.contentIfKept(content);
 }
 
 /** @throws {MendError} unless the name of the file was given, or is typed now. */

@@ -9,7 +9,8 @@ import { commandSession, knownProject, ownStoreFolder, parseFileName, withStore 
 import { ExitStatus } from '../exit-status.js';
 import { memoryCommand } from '../memory-command.js';
 import { type NamedFile, namedFile, parseVersion, versionOf } from '../named-file.js';
-import { printLine } from '../output.js';
+import { takeFromArchive } from '../note-archive.js';
+import { printLine, quoted } from '../output.js';
 import { waitingConflicts } from '../waiting-conflicts.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
 
@@ -37,7 +38,8 @@ async function restore(text: string, options: RestoreOptions): Promise<ExitStatu
       if (file.head?.content === version.content) return keep(store, file, number);
       refuseOverLimit(store, file, version.bytes, limits);
       putBack(store, file, store.content(version.content));
-      return `restored version ${number} of ${file.shown}`;
+      const from = takeFromArchive(store, project, file, version.content, commandSession(store, 'mend memory restore'));
+      return `restored version ${number} of ${file.shown}${from === undefined ? '' : ` from ${quoted(from)}`}`;
     });
   });
   await announceToDaemons(runtimeFiles(ownStoreFolder()));

@@ -5,11 +5,12 @@ import { removeDeadMounts } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
 import { mountAbove } from '../../daemon/mount-point.js';
 import { MendError, usageError } from '../../errors.js';
-import { memoryHarness, memoryHarnesses } from '../../harness/registry.js';
+import { memoryHarness, memoryHarnesses, withArchive } from '../../harness/registry.js';
 import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location.js';
 import { isDisplaced } from '../../store/place.js';
-import { currentFolder, harnessEnvironment, knownProject, ownStoreFolder, withStore } from '../context.js';
+import { currentFolder, knownProject, ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { possibleFolders } from '../harness-place.js';
 import { complain, printLine, quoted } from '../output.js';
 
 const NOT_MOUNTED = 'nothing is mounted for this project here: "mend status" shows what is';
@@ -68,15 +69,14 @@ function nothing({ all }: UnmountOptions): ExitStatus {
 /** The mount points meant: a folder that is one, else the memory folders of the project's checkouts here; undefined for all. */
 async function chosenPaths(folder: string | undefined, options: UnmountOptions): Promise<string[] | undefined> {
   // Whatever the settings say now: what is mounted can be taken off.
-  const harnesses = options.harness === undefined ? memoryHarnesses : [memoryHarness(options.harness)];
+  const harnesses = options.harness === undefined ? memoryHarnesses : withArchive(memoryHarness(options.harness));
   if (options.all) return undefined;
   const named = options.project === undefined ? resolve(currentFolder(), folder ?? '.') : undefined;
   const mount = named === undefined ? undefined : mountAbove(named);
   if (mount !== undefined) return [mount];
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project, named, NOT_MOUNTED);
-    const env = harnessEnvironment();
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
-    return checkouts.flatMap((root) => harnesses.map((harness) => harness.memoryFolder(root, env)));
+    return checkouts.flatMap((root) => harnesses.flatMap((harness) => possibleFolders(harness, root, project.id)));
   });
 }

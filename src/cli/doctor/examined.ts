@@ -2,14 +2,13 @@ import { connectControl } from '../../daemon/control-client.js';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
 import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
-import { readSettings, type Settings } from '../../daemon/settings.js';
+import { DEFAULT_SETTINGS, readSettings, type Settings } from '../../daemon/settings.js';
 import { signOfLife } from '../../daemon/sign-of-life.js';
 import { MendError } from '../../errors.js';
-import { memoryHarnesses } from '../../harness/registry.js';
-import { DEFAULT_LIMITS } from '../../ports/limits.js';
 import { discoverRepository, type Repository } from '../../project/repository.js';
 import { storeFolder, storeFolderExists } from '../../store/location.js';
 import { currentFolder } from '../context.js';
+import { type HarnessChoice, mountedHarnesses, usedHarnesses } from '../harness-choice.js';
 import { type MountEntry, mountEntries, mountReached, ownMounts } from './mount-entries.js';
 
 /** What the checks look at; gathered once. */
@@ -22,6 +21,8 @@ export interface Examined {
   readonly folderAnswers: boolean;
   /** The settings, or what they are by themselves where the file cannot be used. */
   readonly settings: Settings;
+  /** The harnesses that a project's memory is mounted for. */
+  readonly harnesses: HarnessChoice;
   readonly mounts: readonly MountEntry[];
   /** What mend's mounts say to being asked, by mount point. */
   readonly life: ReadonlyMap<string, 'answers' | 'dead' | 'silent'>;
@@ -35,16 +36,15 @@ export async function examine(): Promise<Examined> {
   const env = process.env;
   const uid = process.getuid?.() ?? 0;
   const folder = attempt(() => storeFolder(env, uid));
-  const settings = attempt(() => readSettings(env)) ?? {
-    limits: DEFAULT_LIMITS,
-    harnesses: memoryHarnesses.map(({ name }) => name),
-  };
+  const settings = attempt(() => readSettings(env)) ?? DEFAULT_SETTINGS;
+  const harnesses = attempt(() => mountedHarnesses(undefined)) ?? usedHarnesses;
   const mounts = mountEntries();
   const ours = ownMounts(mounts, uid).map(({ path }) => path);
   const life = new Map(await Promise.all(ours.map(async (path) => [path, await signOfLife(path)] as const)));
   const folderAnswers = folder !== undefined && (await answers(mounts, folder));
   const daemon = folder !== undefined && folderAnswers ? await daemonOf(folder) : undefined;
-  return { env, uid, folder, folderAnswers, settings, mounts, life, daemon, repository: await ownRepository(mounts) };
+  const repository = await ownRepository(mounts);
+  return { env, uid, folder, folderAnswers, settings, harnesses, mounts, life, daemon, repository };
 }
 
 function attempt<T>(work: () => T): T | undefined {

@@ -1,16 +1,16 @@
 import { lstatSync, readdirSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
-import { MOUNT_TYPE, realPath } from '../../daemon/mount-point.js';
+import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { isSystemError, MendError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
-import { memoryHarnesses } from '../../harness/registry.js';
 import { listFolder } from '../../import/folder-reader.js';
 import type { Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
 import { shellWord, shellWords } from '../../project/shell-word.js';
+import { MemoryFiles } from '../../store/memory-files.js';
 import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
-import { harnessEnvironment } from '../context.js';
+import { memoryFolderOf } from '../harness-place.js';
 import { counted, quoted } from '../output.js';
 import { refuseOtherProjectsFolder } from '../plain-folder.js';
 import type { Examined } from './examined.js';
@@ -32,7 +32,7 @@ export interface MemoryPlace {
 
 /** The memory folders of this repository, and of every checkout on this machine that the store knows and that is there. */
 export function memoryPlaces(examined: Examined, store: Store | undefined): MemoryPlace[] {
-  const { repository, settings, mounts } = examined;
+  const { repository, harnesses, mounts } = examined;
   const known =
     store?.projects.list(store.machine).flatMap((project) => project.paths.map((root) => ({ root, project }))) ?? [];
   const own = repository instanceof MendError ? [] : [repository.root];
@@ -41,21 +41,19 @@ export function memoryPlaces(examined: Examined, store: Store | undefined): Memo
     ...known.filter(({ root }) => lstatOf(root) !== undefined),
     ...own.filter((root) => !known.some((one) => one.root === root)).map((root) => ({ root, project: ownProject })),
   ];
-  const env = harnessEnvironment();
   return roots.flatMap(({ root, project }) =>
-    memoryHarnesses
-      .filter(({ name }) => settings.harnesses.includes(name))
-      .flatMap((harness) => {
-        try {
-          const folder = realPath(harness.memoryFolder(root, env));
-          const mounted = mounts.some(({ path, type }) => path === folder && type === MOUNT_TYPE);
-          return [{ harness, root, folder, mounted, project, here: own.includes(root) }];
-        } catch (error) {
-          // What the environment lacks has a check of its own.
-          if (error instanceof MendError) return [];
-          throw error;
-        }
-      }),
+    harnesses(store, project?.id).flatMap((harness) => {
+      try {
+        const folder = memoryFolderOf(harness, root, project?.id);
+        if (folder === undefined) return [];
+        const mounted = mounts.some(({ path, type }) => path === folder && type === MOUNT_TYPE);
+        return [{ harness, root, folder, mounted, project, here: own.includes(root) }];
+      } catch (error) {
+        // What the environment lacks has a check of its own, and so has a folder that is there twice.
+        if (error instanceof MendError) return [];
+        throw error;
+      }
+    }),
   );
 }
 
@@ -127,7 +125,7 @@ export function checkUnmounted(
     .filter(({ mounted }) => !mounted)
     .flatMap((place) => {
       const tree = place.project && store?.trees.find(place.project.id, place.harness.name);
-      const stored = tree && place.project ? (store?.trees.usage(place.project.id).files ?? 0) : 0;
+      const stored = tree && store ? new MemoryFiles(store, tree).list().length : 0;
       const plain = isFolder(place.folder) ? listed(place).files.length : 0;
       if (stored === 0 && plain === 0) return [];
       const where = stored > 0 ? counted(stored, 'file') : `${counted(plain, 'file')} in ${quoted(place.folder)}`;

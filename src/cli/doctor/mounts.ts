@@ -1,9 +1,8 @@
-import { realPath } from '../../daemon/mount-point.js';
 import { version } from '../../daemon/version.js';
 import { memoryHarness } from '../../harness/registry.js';
 import { shellWord, shellWords } from '../../project/shell-word.js';
 import type { Store } from '../../store/store.js';
-import { harnessEnvironment } from '../context.js';
+import { memoryFolderOf } from '../harness-place.js';
 import { projectCommand } from '../memory-command.js';
 import { counted, quoted } from '../output.js';
 import type { Examined } from './examined.js';
@@ -78,11 +77,11 @@ export function checkRefused({ daemon }: Examined): readonly Result[] {
 /** What is mounted is where agents look, with the environment as it is now. */
 export function checkPlaces({ daemon }: Examined, store: Store): readonly Result[] {
   if (typeof daemon !== 'object') return [];
-  const env = harnessEnvironment();
   const projects = store.projects.list(store.machine);
   const faults = daemon.mounts.flatMap(({ path, project, harness }) => {
     const checkouts = projects.find(({ name }) => name === project)?.paths ?? [];
-    const expected = checkouts.map((root) => realPath(memoryHarness(harness).memoryFolder(root, env)));
+    const id = projects.find(({ name }) => name === project)?.id;
+    const expected = checkouts.flatMap((root) => memoryFolderOf(memoryHarness(harness), root, id) ?? []);
     if (expected.length === 0 || expected.includes(path)) return [];
     return [
       warning(

@@ -1,0 +1,80 @@
+import { realpathSync } from 'node:fs';
+import { isForPeople, type MountAnswer, mountRequest } from '../daemon/control-protocol.js';
+import { askStartedDaemon } from '../daemon/launch.js';
+import { checkFuse } from '../daemon/preflight.js';
+import { MendError } from '../errors.js';
+import type { HarnessEnvironment, HarnessPlace, MemoryHarness } from '../harness/adapter.js';
+import { discoverRepository } from '../project/repository.js';
+import { currentFolder, ownStoreFolder, withStore } from './context.js';
+import { startedHarnesses } from './harness-choice.js';
+import { harnessPlace } from './harness-place.js';
+import { tellNotes } from './mount-all.js';
+import { complain } from './output.js';
+import { daemonRuns, wantedMounts } from './wanted-mounts.js';
+
+/** A harness that can be started: its memory is mounted. */
+export interface Ready {
+  readonly place: HarnessPlace;
+  /** Row id and name of the project. */
+  readonly project: { readonly id: number; readonly name: string };
+  /** The mounted folder. */
+  readonly memory: string;
+  /** Where the program is to be started. */
+  readonly cwd: string;
+  /** The whole environment to start it with. */
+  readonly env: HarnessEnvironment;
+  /** What of that differs from the environment of this command; undefined is what must not be there. */
+  readonly changes: HarnessEnvironment;
+}
+
+/**
+ * Mounts a harness's memory of the project of this folder, or of the one named, as `mend mount --harness` does. Says nothing
+ * where there is nothing to settle.
+ * @throws {MendError} when the mount does not come up.
+ */
+export async function bringUp(harness: MemoryHarness, project: string | undefined): Promise<Ready> {
+  const folder = ownStoreFolder();
+  const running = await daemonRuns(folder);
+  if (!running) checkFuse();
+  const { wanted } = await wantedMounts(
+    undefined,
+    project === undefined ? {} : { project },
+    startedHarnesses(harness),
+    !running,
+  );
+  const [first, ...others] = wanted;
+  if (!first) throw new MendError(`${harness.title} has no memory folder here: run "mend doctor"`);
+  const answer: MountAnswer = await askStartedDaemon(folder, (rpc) => rpc.sendRequest(mountRequest, first.request));
+  tellNotes(answer, first.given);
+  for (const { request, given } of others) {
+    try {
+      tellNotes(await askStartedDaemon(folder, (rpc) => rpc.sendRequest(mountRequest, request)), given);
+    } catch (error) {
+      if (!isForPeople(error)) throw error;
+      complain(error.message);
+    }
+  }
+  const { project: id, checkout } = first.request;
+  const place = harnessPlace(harness, checkout, id);
+  const name = await withStore(false, ({ projects, machine }) => projects.list(machine).find((one) => one.id === id));
+  const cwd = project === undefined ? currentFolder() : await folderIn(checkout);
+  const own = harness.launch.environment?.(place) ?? {};
+  // Shells keep this variable at the folder they are in.
+  const moved = cwd === currentFolder() ? {} : { PWD: cwd };
+  const changes = { ...moved, ...own };
+  return {
+    ...{ place, memory: answer.path, cwd, changes, env: { ...process.env, ...changes } },
+    project: { id, name: name?.name ?? '' },
+  };
+}
+
+/** The current folder where it belongs to a checkout, else the checkout. */
+async function folderIn(checkout: string): Promise<string> {
+  const here = currentFolder();
+  try {
+    return (await discoverRepository(here)).root === realpathSync(checkout) ? here : checkout;
+  } catch (error) {
+    if (error instanceof MendError) return checkout;
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+import type { Command } from 'commander';
+import { announceToDaemons } from '../../daemon/control-client.js';
+import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { MendError } from '../../errors.js';
+import { ownStoreFolder, withStore } from '../context.js';
+import { ExitStatus } from '../exit-status.js';
+import { entriesOf, type SessionEntry, sessionByName } from '../named-session.js';
+import { complain, counted, printLine } from '../output.js';
+import type { Run } from '../program.js';
+import { sessionName } from '../session-name.js';
+
+export function addSessionEnd(command: Command, run: Run): void {
+  command
+    .description('end a session: what it knew is not gone on with, and its name is free; its programs are left alone')
+    .summary('end a session; its programs are left alone')
+    .argument('<session>', 'its name')
+    .action((name: string) => run(() => end(sessionName(name))));
+}
+
+async function end(name: string): Promise<ExitStatus> {
+  const before = await withStore(false, (store) =>
+    store.write((): SessionEntry | undefined => {
+      const session = sessionByName(store, name);
+      if (session.ended !== null) throw new MendError(`session "${name}" has ended already`);
+      const [entry] = entriesOf(store, [session]);
+      store.sessions.named.end(session.id, store.now);
+      return entry;
+    }, true),
+  );
+  await announceToDaemons(runtimeFiles(ownStoreFolder()));
+  printLine(`ended session "${name}"`);
+  const count = before?.processes.length ?? 0;
+  if (count > 0)
+    complain(
+      `${counted(count, 'process', 'processes')} of it still run, and count from now on as those of other programs`,
+    );
+  return ExitStatus.done;
+}

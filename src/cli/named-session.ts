@@ -1,0 +1,63 @@
+import { processSpace } from '../daemon/process-space.js';
+import { processTree } from '../daemon/process-tree.js';
+import { livingProcesses } from '../daemon/session-register.js';
+import { MendError } from '../errors.js';
+import type { NamedSession } from '../store/named-sessions.js';
+import type { Store } from '../store/store.js';
+import { isoTime, localTime } from './output.js';
+
+/** What commands say of a session. */
+export interface SessionEntry {
+  readonly session: string;
+  readonly harness: string;
+  readonly project: string;
+  readonly began: number;
+  /** When a program of it was last started, or ended. */
+  readonly last: number;
+  readonly ended: number | null;
+  /** Whether its program runs. */
+  readonly running: boolean;
+  /** Ids of its processes that are there now, as seen from here. */
+  readonly processes: readonly number[];
+}
+
+/** Sessions with the processes that they have now. */
+export function entriesOf(store: Store, sessions: readonly NamedSession[]): SessionEntry[] {
+  const names = new Map(store.projects.list(store.machine).map(({ id, name }) => [id, name]));
+  const living = livingProcesses(store, processSpace());
+  return sessions.map(({ id, name, project, ...session }) => {
+    const own = living.filter((one) => one.id === id);
+    // A run within this one is a session of its own.
+    const others = living.filter((one) => one.id !== id).map(({ pid }) => pid);
+    const roots = own.map(({ pid }) => pid);
+    const processes = roots.length === 0 ? [] : processTree(roots, others).map(({ pid }) => pid);
+    return {
+      ...{ session: name, harness: session.harness, project: names.get(project) ?? '' },
+      ...{ began: session.began, last: session.last, ended: session.ended },
+      ...{ running: own.some(({ role }) => role !== 'left'), processes: [...new Set(processes)].sort((a, b) => a - b) },
+    };
+  });
+}
+
+/** @throws {MendError} when no session has, or had, the name. */
+export function sessionByName(store: Store, name: string): NamedSession {
+  const session = store.sessions.named.latest(name);
+  if (session) return session;
+  throw new MendError(`there is no session "${name}": "mend session list --all" names those that there are`);
+}
+
+/** An entry for `--json`. */
+export function sessionDocument({ began, last, ended, ...entry }: SessionEntry) {
+  const { session, harness, project, running, processes } = entry;
+  return {
+    ...{ session, harness, project, began: isoTime(began), last: isoTime(last) },
+    ...{ ended: ended === null ? null : isoTime(ended), running, processes },
+  };
+}
+
+/** How a session is, in a few words. */
+export function stateOf({ running, processes, ended }: SessionEntry): string {
+  if (ended !== null) return `ended ${localTime(ended)}`;
+  if (running) return 'running';
+  return processes.length > 0 ? 'left programs running' : 'not running';
+}

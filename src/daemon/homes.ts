@@ -1,0 +1,90 @@
+import { dirname } from 'node:path';
+import { type CarriedPlace, type Carrier, type CarryLimits, carriers } from '../import/carrier.js';
+import type { Skipped } from '../import/folder-reader.js';
+import { describeError, log } from '../log.js';
+import type { Store } from '../store/store.js';
+import type { TreeRow } from '../store/tree-table.js';
+
+/** How often, in ms, homes are looked at for what a harness changed. */
+const LOOK = 2000;
+
+/** A mounted folder in a home. */
+export interface HomeMount {
+  readonly path: string;
+  readonly tree: TreeRow;
+}
+
+/**
+ * Looks after the homes of harnesses that keep more than their memory folder (`Carrier`). Nothing depends on a harness or a
+ * daemon that ends well: what changed is found by looking, also before the next mount.
+ */
+export class Homes {
+  readonly #store: Store;
+  readonly #limits: CarryLimits;
+  readonly #timer: NodeJS.Timeout;
+  #queue: Promise<unknown> = Promise.resolve();
+  #looking = false;
+
+  /** @param mounts the folders that are mounted now */
+  constructor(store: Store, limits: CarryLimits, mounts: () => readonly HomeMount[]) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#timer = setInterval(() => this.#look(mounts()), LOOK);
+    this.#timer.unref();
+  }
+
+  /** Has a home know what the store has, before its memory folder is mounted, or once more. */
+  bring(mount: HomeMount, checkout: string): Promise<readonly Skipped[]> {
+    return this.#inTurn(mount, checkout, (carrier, place) => carrier.bring(this.#store, place, this.#limits));
+  }
+
+  /** Takes what the harness did in a home into the store. */
+  take(mount: HomeMount, hurry = false): Promise<readonly Skipped[]> {
+    const checkout = this.#store.trees.mountsAt(this.#store.machine, mount.path)[0]?.checkout ?? '/';
+    return this.#inTurn(mount, checkout, (carrier, place) => carrier.take(this.#store, place, this.#limits, hurry));
+  }
+
+  /** Takes it from several homes; what goes wrong is logged, and tried again later. */
+  async takeAll(mounts: readonly HomeMount[], hurry = false): Promise<void> {
+    for (const mount of mounts) {
+      await this.take(mount, hurry).catch((error: unknown) =>
+        log('warn', 'a home could not be looked after', { path: mount.path, error: describeError(error) }),
+      );
+    }
+  }
+
+  /** Name of what a home has and is not carried, as it is over a limit; null when there is nothing such. */
+  refused({ path, tree }: HomeMount): string | null {
+    const carrier = carriers[tree.harness];
+    const [first] = carrier?.refused(this.#store, placeOf({ path, tree }, '/')) ?? [];
+    return first ? first.path : null;
+  }
+
+  end(): void {
+    clearInterval(this.#timer);
+  }
+
+  #inTurn(
+    mount: HomeMount,
+    checkout: string,
+    work: (carrier: Carrier, place: CarriedPlace) => Promise<readonly Skipped[]>,
+  ): Promise<readonly Skipped[]> {
+    const carrier = carriers[mount.tree.harness];
+    if (!carrier) return Promise.resolve([]);
+    const turn = this.#queue.then(() => work(carrier, placeOf(mount, checkout)));
+    this.#queue = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #look(mounts: readonly HomeMount[]): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    this.takeAll(mounts, true).finally(() => {
+      this.#looking = false;
+    });
+  }
+}
+
+function placeOf({ path, tree }: HomeMount, checkout: string): CarriedPlace {
+  return { tree, home: dirname(path), folder: path, checkout };
+}

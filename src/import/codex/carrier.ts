@@ -1,0 +1,159 @@
+import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { isSystemError } from '../../errors.js';
+import { ROOTS } from '../../harness/codex/memory-version.js';
+import { ASIDE } from '../../harness/codex/prepare-home.js';
+import { readMark, userHome } from '../../harness/codex/user-home.js';
+import { codex } from '../../harness/codex.js';
+import { describeError, log } from '../../log.js';
+import { carried } from '../../store/carried.js';
+import type { Store } from '../../store/store.js';
+import type { CarriedPlace, Carrier, CarryLimits } from '../carrier.js';
+import type { Skipped } from '../folder-reader.js';
+import { takeIn } from '../take-in.js';
+import { conversationFiles } from './conversation-files.js';
+import { readMeta } from './conversation-meta.js';
+import { ownerByProject, ownerByRepository } from './conversation-owner.js';
+import { bringConversations, takeConversations } from './home-conversations.js';
+import { bringSummaries, type MetaOf, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
+import { importSummaries } from './import-summaries.js';
+import { removeSummary } from './remove-summary.js';
+import { userSummaries } from './user-summaries.js';
+
+/** What Codex's memory needs beside its folder: the database of summaries, and conversations. */
+export const codexCarrier: Carrier = {
+  async bring(store, place, limits) {
+    const id = readMark(place.home)?.id;
+    if (id === undefined) return [];
+    const skipped = [...(await take(store, place, id, limits, false)), ...(await takeAside(store, place, limits))];
+    const source = Object.entries(SUMMARY_DATABASES).find(([root]) => root === basename(place.folder))?.[1];
+    const tree = place.tree.id;
+    if (source !== undefined)
+      skipped.push(
+        ...(await unlessBroken(source, async () => {
+          await bringSummaries(store, { tree, home: id, source }, place.home);
+          return undefined;
+        })),
+      );
+    bringConversations(store, { tree, home: place.home, id }, place.checkout);
+    return skipped;
+  },
+  async take(store, place, limits, hurry = false) {
+    const id = readMark(place.home)?.id;
+    if (id === undefined) return [];
+    if (!hurry) await takeOther(store, place, limits);
+    return take(store, place, id, limits, hurry);
+  },
+  refused(store, { tree, home }) {
+    const id = readMark(home)?.id;
+    if (id === undefined) return [];
+    return carried(store.db)
+      .summaries.refused(tree.id, id)
+      .map(({ source, refused }) => ({ path: source, reason: refused }));
+  },
+  userHome,
+  async count(home, repository) {
+    return (await userSummaries(home, ownerByRepository(repository))).length;
+  },
+  import: importSummaries,
+  removed: removeSummary,
+};
+
+async function take(
+  store: Store,
+  place: CarriedPlace,
+  id: string,
+  limits: CarryLimits,
+  hurry: boolean,
+): Promise<Skipped[]> {
+  const { tree, home } = place;
+  const skipped: Skipped[] = [];
+  for (const source of Object.values(SUMMARY_DATABASES)) {
+    const state = stateOf(join(home, source));
+    if (hurry && states.get(join(home, source)) === state) continue;
+    skipped.push(
+      ...(await unlessBroken(source, () =>
+        takeSummaries(store, { tree: tree.id, home: id, source }, home, metaIn(home)),
+      )),
+    );
+    states.set(join(home, source), state);
+  }
+  await takeConversations(store, { tree: tree.id, home, id }, ownerByProject(store, tree.project), limits);
+  return skipped;
+}
+
+/** What databases were like when they were copied last, by their path. */
+const states = new Map<string, string>();
+
+/** What changes when a database is written to. */
+function stateOf(file: string): string {
+  return ['', '-wal']
+    .map((end) => lstatSync(`${file}${end}`, { bigint: true, throwIfNoEntry: false }))
+    .map((stat) => (stat ? `${stat.ino} ${stat.size} ${stat.mtimeNs}` : ''))
+    .join('\n');
+}
+
+/** A database that cannot be used keeps nobody from working: what is in the store stays there. */
+async function unlessBroken(source: string, work: () => Promise<Skipped | undefined>): Promise<Skipped[]> {
+  try {
+    const skipped = await work();
+    return skipped ? [skipped] : [];
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    log('warn', 'a database of summaries was passed over', { source, error: describeError(error) });
+    return [{ path: source, reason: `could not be carried (${error.code})` }];
+  }
+}
+
+/** Finds what the files of a home say of its conversations; they are looked for when the first one is asked for. */
+function metaIn(home: string): MetaOf {
+  let places: ReadonlyMap<string, string> | undefined;
+  return (thread) => {
+    places ??= new Map(conversationFiles(home).map((file) => [file.thread, file.place]));
+    const place = places.get(thread);
+    const meta = place === undefined ? undefined : readMeta(join(home, place));
+    return meta === undefined ? null : JSON.stringify(meta);
+  };
+}
+
+/**
+ * Takes in a memory folder of another version than the one that is mounted: a Codex that was started without mend's arguments
+ * can have made it.
+ */
+async function takeOther(store: Store, { tree, home, folder }: CarriedPlace, limits: CarryLimits): Promise<void> {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+  for (const root of Object.values(ROOTS)) {
+    const other = join(home, root);
+    // Nothing under a mount is touched: this process may be the one that serves it.
+    if (other === folder || mounts.includes(` ${other} `) || !isFolder(other)) continue;
+    await takeIn(store, tree, other, codex, limits);
+  }
+}
+
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Takes in memory folders of a version that is not in use any more (`prepareHome`), and does away with them. */
+async function takeAside(store: Store, { tree, home }: CarriedPlace, limits: CarryLimits): Promise<Skipped[]> {
+  const aside = join(home, ASIDE);
+  const skipped: Skipped[] = [];
+  for (const name of namesIn(aside)) {
+    const folder = join(aside, name);
+    const files = await takeIn(store, tree, folder, codex, limits);
+    const left = files.filter(({ outcome }) => outcome === 'skipped' || outcome === 'conflict');
+    for (const { path, reason } of left)
+      skipped.push({ path: `${ASIDE}/${name}/${path}`, reason: reason ?? 'was left out' });
+    if (left.length === 0) rmSync(folder, { recursive: true, force: true });
+  }
+  return skipped;
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return [];
+    throw error;
+  }
+}

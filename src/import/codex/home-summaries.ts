@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { carried } from '../../store/carried.js';
+import type { Store } from '../../store/store.js';
+import type { SourceKey, Summary } from '../../store/summary-table.js';
+import type { Skipped } from '../folder-reader.js';
+import { changeSummaries, copySummaries, isThere, makeDatabase, type SummaryCopy } from './summary-database.js';
+import { planSummaries } from './summary-plan.js';
+import { columnsOf, digestOf } from './summary-row.js';
+
+/** Databases of a home with summaries, by version of the memory. */
+export const SUMMARY_DATABASES = { memories: 'memories_1.sqlite', memories_v2: 'memories_v2_1.sqlite' } as const;
+
+/** Bytes that a database of summaries may have (spec §3.5). */
+export const DATABASE_MOST = 16 * 1024 * 1024;
+
+/** Times that a copy is made anew when somebody else took in a newer one meanwhile. */
+const TRIES = 3;
+
+/** Finds out what there is to say of a conversation besides its summary. */
+export type MetaOf = (thread: string) => string | null;
+
+/**
+ * Takes what Codex has summed up into the store.
+ * @returns why not, when the database is over the limit
+ */
+export async function takeSummaries(
+  store: Store,
+  key: SourceKey,
+  home: string,
+  metaOf: MetaOf,
+  most = DATABASE_MOST,
+): Promise<Skipped | undefined> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const taken = store.now;
+    const copy = await copySummaries(join(home, key.source), most);
+    if (!copy) return undefined;
+    const result = takeCopy(store, key, copy, taken, metaOf, most);
+    if (result !== 'outdated') return result;
+  }
+  return undefined;
+}
+
+function takeCopy(
+  store: Store,
+  key: SourceKey,
+  copy: SummaryCopy,
+  taken: number,
+  metaOf: MetaOf,
+  most: number,
+): Skipped | undefined | 'outdated' {
+  const { summaries } = carried(store.db);
+  const { tree, source } = key;
+  return store.write(() => {
+    const known = summaries.source(key);
+    if (known && known.taken >= taken) return 'outdated';
+    const { made } = copy;
+    if (known && known.made !== made) summaries.clearBases(key);
+    const refuse = (bytes: number): Skipped => {
+      const refused = `is over the limit of ${most} bytes for what Codex knows of its summaries (${bytes})`;
+      summaries.putSource(key, { made, taken, refused });
+      return { path: source, reason: refused };
+    };
+    if (!copy.template) return refuse(copy.bytes);
+    const stored = new Map(summaries.of(tree).map((row) => [row.thread, row]));
+    const plan = planSummaries(copy.rows, stored, summaries.bases(key));
+    for (const thread of plan.dropFromStore) {
+      stored.delete(thread);
+      summaries.delete(tree, thread);
+      summaries.deleteBase(key, thread);
+    }
+    const added = plan.toStore.map((row) => ({ ...row, meta: metaOf(row.thread) }));
+    for (const row of added) stored.set(row.thread, row);
+    const bytes = [...stored.values()].reduce((sum, { row }) => sum + Buffer.byteLength(row), 0);
+    if (bytes > most) return refuse(bytes);
+    for (const row of added) {
+      summaries.put(tree, row);
+      summaries.putBase(key, row.thread, digestOf(row));
+    }
+    for (const [thread, digest] of plan.common) {
+      summaries.putBase(key, thread, digest);
+      keepUse(store, tree, stored.get(thread), copy.rows.get(thread));
+    }
+    for (const thread of plan.gone) summaries.deleteBase(key, thread);
+    keepTemplate(store, key, copy, copy.template);
+    summaries.putSource(key, { made, taken, refused: null });
+    return undefined;
+  }, true);
+}
+
+/** Takes over how often Codex has used a summary. */
+function keepUse(
+  store: Store,
+  tree: number,
+  stored: Summary | undefined,
+  here: Omit<Summary, 'meta'> | undefined,
+): void {
+  if (!stored || !here) return;
+  const use = (row: Pick<Summary, 'row'>): number => Number(columnsOf(row)['usage_count'] ?? 0);
+  if (use(here) > use(stored)) carried(store.db).summaries.put(tree, { ...here, meta: null });
+}
+
+function keepTemplate(store: Store, { tree, source }: SourceKey, copy: SummaryCopy, bytes: Buffer): void {
+  const { edition, progress } = copy;
+  const known = carried(store.db).summaries.template(tree, source);
+  if (known && known.edition >= edition && known.progress >= progress) return;
+  const newer = !known || edition > known.edition ? { edition, bytes } : { edition: known.edition, bytes: known.bytes };
+  carried(store.db).summaries.putTemplate(tree, source, {
+    ...newer,
+    progress: Math.max(progress, known?.progress ?? 0),
+  });
+}
+
+/**
+ * Has a home know the summaries that the store has, and makes its database where there is none yet. What the home has to say
+ * was taken in before (`takeSummaries`).
+ */
+export async function bringSummaries(store: Store, key: SourceKey, home: string, most = DATABASE_MOST): Promise<void> {
+  const { summaries } = carried(store.db);
+  const { tree, source } = key;
+  const file = join(home, source);
+  const template = summaries.template(tree, source);
+  if (!isThere(file)) {
+    if (!template) return;
+    // What an earlier database of this home had in common with the store says nothing of a new one.
+    store.write(() => summaries.clearBases(key), true);
+    makeDatabase(file, template.bytes);
+  }
+  const copy = await copySummaries(file, most);
+  if (!copy?.template) return;
+  const stored = new Map(summaries.of(tree).map((row) => [row.thread, row]));
+  const plan = planSummaries(copy.rows, stored, summaries.bases(key));
+  const progress = template && template.progress > copy.progress ? template.progress : 0;
+  if (plan.toHome.length + plan.dropFromHome.length === 0 && progress === 0) return;
+  const bases = summaries.bases(key);
+  const drop = new Map(
+    plan.dropFromHome.flatMap((thread) => {
+      const digest = bases.get(thread);
+      return digest ? [[thread, digest] as const] : [];
+    }),
+  );
+  changeSummaries(file, { put: plan.toHome, drop, progress });
+  store.write(() => {
+    for (const row of plan.toHome) summaries.putBase(key, row.thread, digestOf(row));
+    for (const thread of plan.dropFromHome) summaries.deleteBase(key, thread);
+  }, true);
+}

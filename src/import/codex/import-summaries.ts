@@ -1,0 +1,82 @@
+import { carried } from '../../store/carried.js';
+import { MemoryFiles } from '../../store/memory-files.js';
+import type { Store } from '../../store/store.js';
+import type { TreeRow } from '../../store/tree-table.js';
+import { FileImport } from '../file-import.js';
+import type { ImportedFile, ImportOptions, Scan } from '../import-options.js';
+import { left, unlessInTheWay } from '../in-the-way.js';
+import { ownerByProject } from './conversation-owner.js';
+import { DATABASE_MOST } from './home-summaries.js';
+import { summaryFile } from './summary-file.js';
+import { columnsOf, isNewer, textOf } from './summary-row.js';
+import { type UserSummary, userSummaries } from './user-summaries.js';
+
+/** What became of a file for which its summary is to be known in the store. */
+const IN_MEMORY: ReadonlySet<ImportedFile['outcome']> = new Set(['same', 'added', 'merged', 'updated']);
+
+/** Imports the summaries of a project's conversations from a home of the user that has those of many projects. */
+export async function importSummaries(
+  store: Store,
+  tree: TreeRow,
+  home: string,
+  options: ImportOptions,
+): Promise<ImportedFile[]> {
+  const summaries = await userSummaries(home, ownerByProject(store, tree.project));
+  const memory = new MemoryFiles(store, tree);
+  const imported: ImportedFile[] = [];
+  options.begin?.(summaries.length);
+  for (const found of summaries) {
+    const { path, bytes, mtime } = summaryFile(found.summary, found.meta, home);
+    const scan = options.scan && withNotes(options.scan, found);
+    const own = { ...options, ...(scan ? { scan } : {}) };
+    const file =
+      bytes.length > options.limits.fileBytes
+        ? left(path, `is larger than ${options.limits.fileBytes} bytes`)
+        : await unlessInTheWay(path, () =>
+            importOne(store, tree, found, () =>
+              new FileImport(store, tree, memory, { path, target: path, bytes, mtime }, own).run(),
+            ),
+          );
+    imported.push(file);
+    options.progress?.(file, imported.length, summaries.length);
+  }
+  return imported;
+}
+
+/** What Codex noted for itself of a conversation is stored with the summary, so it is searched for secrets, too. */
+function withNotes(scan: Scan, { summary }: UserSummary): Scan {
+  const notes = Buffer.from(textOf(columnsOf(summary), 'raw_memory'));
+  return async (path, bytes) => {
+    const findings = await scan(path, bytes);
+    return findings.length > 0 || notes.length === 0 ? findings : scan(path, notes);
+  };
+}
+
+async function importOne(
+  store: Store,
+  tree: TreeRow,
+  { summary, meta }: UserSummary,
+  run: () => Promise<ImportedFile>,
+): Promise<ImportedFile> {
+  if (wouldBeTooMuch(store, tree, summary.row))
+    return left(summary.thread, `is over the limit of ${DATABASE_MOST} bytes for what Codex knows of its summaries`);
+  const file = await run();
+  const isNews = (): boolean => {
+    const known = carried(store.db)
+      .summaries.of(tree.id)
+      .find(({ thread }) => thread === summary.thread);
+    return !known || isNewer(summary, known);
+  };
+  if (IN_MEMORY.has(file.outcome) && isNews())
+    store.write(() => {
+      if (isNews()) carried(store.db).summaries.put(tree.id, { ...summary, meta: JSON.stringify(meta) });
+    }, true);
+  return file;
+}
+
+function wouldBeTooMuch(store: Store, tree: TreeRow, row: string): boolean {
+  const bytes = carried(store.db)
+    .summaries.of(tree.id)
+    .reduce((sum, known) => sum + Buffer.byteLength(known.row), 0);
+  return bytes + Buffer.byteLength(row) > DATABASE_MOST;
+}

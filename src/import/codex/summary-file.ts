@@ -1,0 +1,69 @@
+import type { Summary } from '../../store/summary-table.js';
+import { type ConversationMeta, placeOf } from './conversation-meta.js';
+import { columnsOf, textOf } from './summary-row.js';
+
+/** Folder of the tree with a file for each summary. */
+export const SUMMARY_FOLDER = 'rollout_summaries';
+
+/** The digits of Codex's short hash, and how many there are of it. */
+const DIGITS = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
+const HASH_LENGTH = 4;
+/** Characters that Codex takes of a slug. */
+const SLUG_LENGTH = 60;
+
+/** A summary as a file of the memory folder. */
+export interface SummaryFile {
+  readonly path: string;
+  readonly bytes: Buffer;
+  /** µs since the epoch. */
+  readonly mtime: number;
+}
+
+/** The file that Codex itself would make of a summary; another name or text would be replaced at its next consolidation. */
+export function summaryFile(
+  summary: Pick<Summary, 'thread' | 'updated' | 'row'>,
+  meta: ConversationMeta,
+  home: string,
+): SummaryFile {
+  const columns = columnsOf(summary);
+  const { thread, updated } = summary;
+  const head = [
+    `thread_id: ${thread}`,
+    `updated_at: ${seconds(updated * 1000)}+00:00`,
+    `rollout_path: ${home}/${placeOf(meta)}`,
+    `cwd: ${meta.cwd}`,
+    ...(meta.git?.branch === undefined ? [] : [`git_branch: ${meta.git.branch}`]),
+  ];
+  const text = `${head.join('\n')}\n\n${textOf(columns, 'rollout_summary')}\n`;
+  return {
+    path: `${SUMMARY_FOLDER}/${stemOf(thread, meta, textOf(columns, 'rollout_slug'))}.md`,
+    bytes: Buffer.from(text),
+    mtime: updated * 1e6,
+  };
+}
+
+/** The conversation that a file in the tree is the summary of; undefined where it is none. */
+export function threadOfFile(path: string, bytes: Buffer): string | undefined {
+  if (!path.startsWith(`${SUMMARY_FOLDER}/`)) return undefined;
+  return /^thread_id: ([0-9A-Za-z-]+)$/m.exec(bytes.subarray(0, 4096).toString())?.[1];
+}
+
+function stemOf(thread: string, { timestamp }: ConversationMeta, slug: string): string {
+  const began = seconds(Date.parse(timestamp)).replaceAll(':', '-');
+  let rest = Number.parseInt(thread.replaceAll('-', '').slice(-8), 16) % DIGITS.length ** HASH_LENGTH;
+  let digits = '';
+  for (let i = 0; i < HASH_LENGTH; i++) {
+    digits = `${DIGITS[rest % DIGITS.length]}${digits}`;
+    rest = Math.floor(rest / DIGITS.length);
+  }
+  const word = slug
+    .slice(0, SLUG_LENGTH)
+    .replace(/[^A-Za-z0-9]/g, '_')
+    .toLowerCase()
+    .replace(/_+$/, '');
+  return word === '' ? `${began}-${digits}` : `${began}-${digits}-${word}`;
+}
+
+function seconds(millis: number): string {
+  return new Date(millis).toISOString().slice(0, 19);
+}
