@@ -18,12 +18,13 @@ afterEach(async () => {
   await user.remove();
 });
 
-/** Makes a repository with one commit, and a `mend` on PATH as `npm link` would; gives back the PATH. */
+/** Makes a repository with one commit, a `mend` on PATH as `npm link` would, and a program in the place of Claude Code; gives back the PATH. */
 async function prepare(): Promise<string> {
   const script = `set -e
     mkdir -p project bin
     printf '#!/bin/sh\\nexec "%s" "%s" "$@"\\n' "$1" "$2" > bin/mend
-    chmod +x bin/mend
+    printf '#!/bin/sh\\necho "$@"\\n' > bin/claude
+    chmod +x bin/mend bin/claude
     git init -q project
     git -C project -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m first`;
   const made = await user.run(['sh', '-c', script, 'sh', process.execPath, programPath()]);
