@@ -88,8 +88,8 @@ inShell('Ctrl-C reaches the program once, and one that dies of it ends what the 
 });
 
 inShell('Ctrl-Z stops the program and mend, fg goes on with both, and input goes where it should', async (typist) => {
-  const read = `mend run claude sh 'echo it runs; while read word; do echo "it read $word"; done; exit 4'; echo status $?`;
-  await typist.type(`${read}\r`, /it runs/);
+  const read = `mend run claude sh 'echo up $((40 + 2)); while read word; do echo "it read $word"; done; exit 4'; echo status $?`;
+  await typist.type(`${read}\r`, /up 42/);
   await typist.type(CTRL_Z, /Stopped[\s\S]*> /);
   await typist.type('echo shell $((40 + 2))\r', /shell 42/);
   await typist.type('fg\r', /mend run/);
@@ -112,8 +112,8 @@ inShell('a program that stops itself stops mend, and goes on with it', async (ty
 });
 
 inShell('a program that does not stop keeps the terminal', async (typist) => {
-  const stubborn = `trap '' TSTP; echo it runs; read word; echo "it read $word"`;
-  await typist.type(`mend run claude sh '${stubborn.replaceAll("'", "'\\''")}'; echo status $?\r`, /it runs/);
+  const stubborn = `trap '' TSTP; echo up $((40 + 2)); read word; echo "it read $word"`;
+  await typist.type(`mend run claude sh '${stubborn.replaceAll("'", "'\\''")}'; echo status $?\r`, /up 42/);
   await typist.type(CTRL_Z, /\^Z/);
   expect(await typist.type('moss\r', /status 0/)).toMatch(/it read moss/);
 });
@@ -129,7 +129,7 @@ inShell('in the background every signal is passed on, and the end is that of the
     ['INT', 130],
     ['USR2', 140],
   ] as const) {
-    await typist.type(`mend run claude sh 'echo it runs; sleep 600 & wait' & echo shell $((40 + 2))\r`, /it runs/);
+    await typist.type(`mend run claude sh 'echo up $((40 + 2)); sleep 600 & wait' & echo shell $((40 + 2))\r`, /up 42/);
     await typist.type(`kill -${signal} $!; wait $!; echo status $?\r`, new RegExp(`status ${status}`));
   }
   await typist.type('mend run claude count SIGUSR1 < /dev/null & echo shell $((40 + 2))\r', /it runs/);
@@ -139,7 +139,7 @@ inShell('in the background every signal is passed on, and the end is that of the
 inShell('a shell with jobs of its own', async (typist) => {
   await typist.type('mend run claude bash; echo status $?\r', /\$ $/);
   await typist.type("PS1='in it> '\r", /in it> $/);
-  await typist.type(`sh -c 'echo it runs; exec sleep 600'\r`, /it runs/);
+  await typist.type(`sh -c 'echo up $((40 + 2)); exec sleep 600'\r`, /up 42/);
   await typist.type(CTRL_Z, /Stopped[\s\S]*in it> /);
   await typist.type('kill %1; wait; echo inner $((40 + 2))\r', /inner 42/);
   await typist.type('exit 6\r', /status 6/);

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { programPath } from '../support/program.js';
 import { Agent } from './agent.js';
 import { begin, end, program, read } from './agent-work.js';
 import { gone, type Stage, staged, until } from './stage.js';
@@ -150,6 +151,26 @@ test(
     expect((await sessions(stage)).map(({ session }) => session)).toEqual(['visitor', 'gardener']);
   }),
   120_000,
+);
+
+test(
+  'a run within a run is a session of its own, in which the draft of the outer one is not seen',
+  staged(60, async (stage) => {
+    const outer = await stage.runAgent('--session', 'outer');
+    const path = `${stage.folder()}/note.md`;
+    await write(outer, path, 'old\n');
+    await begin(outer, path, 'draft of the outer\n');
+    const mend = `'${process.execPath}' '${programPath()}'`;
+    const inner = `cd '${stage.repository}'; ${mend} run --session inner claude -c 'cat "$0"; echo inner >>"$0"' "$1"`;
+    expect(await program(outer, inner, path)).toBe('old\n');
+    expect(await read(outer, path)).toBe('draft of the outer\n');
+    await end(outer);
+    expect(await stage.sh('cat "$1"', path)).toBe('draft of the outer\ninner\n');
+    expect(await savers(stage, 'note.md')).toEqual(['outer', 'inner', 'outer']);
+    expect(await sessionOf(stage, 'inner')).toMatchObject({ running: false, processes: [] });
+    expect(await sessionOf(stage, 'outer')).toMatchObject({ running: true });
+  }),
+  90_000,
 );
 
 test(

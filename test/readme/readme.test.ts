@@ -37,11 +37,11 @@ test('the tour does what it says', async () => {
   expect(steps.length).toBeGreaterThanOrEqual(5);
   const PATH = await prepare();
   const script = steps.map((step) => step.commands).join(`echo '${separator}'\n`);
-  const result = await withDeadline(50, [user.home], () =>
+  const result = await withDeadline(100, [user.home], () =>
     user.run(['bash', '--norc', '-euo', 'pipefail', '-c', script], {
       cwd: join(user.home, 'project'),
       env: { PATH },
-      timeout: 55,
+      timeout: 105,
     }),
   );
   expect(result, result.stderr).toMatchObject({ code: 0, signal: null });
@@ -51,7 +51,7 @@ test('the tour does what it says', async () => {
     if (step.output !== undefined) expect(outputs[index]).toMatch(outputPattern(step.output));
   });
   expect(leftoverMounts(user.home)).toEqual([]);
-});
+}, 120_000);
 
 test('the tour begins with the words that the README promises', () => {
   const [first, ...rest] = readTour(readme);
