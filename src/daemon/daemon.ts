@@ -33,9 +33,9 @@ import type { ServingThread } from './serving-thread.js';
 import { SessionRegister } from './session-register.js';
 import { readSettings } from './settings.js';
 import { giveRoom } from './spare-room.js';
+import { statusOf } from './status-of.js';
 import { StoreCare } from './store-care.js';
 import { inspectionOf, markClosed, markOpen, settleStops } from './unclean-stop.js';
-import { version } from './version.js';
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
 export class Daemon {
@@ -182,33 +182,7 @@ export class Daemon {
   }
 
   async #status(): Promise<DaemonStatus> {
-    const usage = new Map((await this.#thread.usage()).map((row) => [row.mount, row]));
-    const projects = new Map(
-      this.#store.projects.list(this.#store.machine).map((project) => [project.id, project.name]),
-    );
-    const { mounts } = this.#mounter;
-    const features = mounts[0]?.features;
-    return {
-      version,
-      pid: process.pid,
-      supervisor_pid: this.#keeper.pid,
-      // In force only while somebody is there to start another server.
-      kernel: { protocol: features?.protocol ?? null, resend: this.#keeper.pid !== null && features?.resend === true },
-      sessions: [...new Set([...usage.values()].flatMap((row) => row.sessions))].sort(),
-      mounts: mounts.map(({ id, path, tree }) => {
-        const row = usage.get(id);
-        return {
-          path,
-          project: projects.get(tree.project) ?? '',
-          harness: tree.harness,
-          files: row?.files ?? 0,
-          bytes: row?.bytes ?? 0,
-          limit_files: row?.limitFiles ?? 0,
-          limit_bytes: row?.limitBytes ?? 0,
-          refused: row?.refused ?? this.#mounter.homes.refused({ path, tree }),
-        };
-      }),
-    };
+    return statusOf(this.#store, this.#mounter, this.#keeper, await this.#thread.usage());
   }
 
   /** Has another server take the place of this one; never resolves where that goes well, since this one ends. */
