@@ -23,8 +23,9 @@ export interface WrittenBack {
  * Writes the heads of a tree into the plain folder under a mount that was taken off (spec §3.3): each file through a
  * temporary and a rename, with the mode it had. What was removed from memory is removed from the folder. What
  * something else changed or put there since the last exchange stays: the next mount takes it in.
+ * @param isReal the folder is named by its real path: a link above it leads elsewhere, and nothing is written there
  */
-export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenBack {
+export function writeBack(store: Store, tree: TreeRow, folder: string, isReal = false): WrittenBack {
   const heads = new MemoryFiles(store, tree).list();
   const skipped: Skipped[] = [];
   let written = 0;
@@ -42,7 +43,7 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   };
   for (const head of heads) {
     attempt(head.path, () => {
-      const result = writeHead(store, tree, folder, head);
+      const result = writeHead(store, tree, folder, head, isReal);
       if (typeof result === 'string') return result;
       if (result) written++;
       const base = { path: head.path, sent: head.content, stored: head.content };
@@ -61,7 +62,7 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   for (const path of new Set(exchanged)) {
     if (kept.has(path)) continue;
     attempt(path, () => {
-      if (removeUnchanged(store, tree, folder, path) === 'removed') removed++;
+      if (removeUnchanged(store, tree, folder, path, isReal) === 'removed') removed++;
       return undefined;
     });
   }
@@ -78,8 +79,9 @@ export function removeUnchanged(
   tree: TreeRow,
   folder: string,
   path: string,
+  isReal = false,
 ): 'removed' | 'changed' | 'missing' {
-  const { held, name } = reach(folder, path, false);
+  const { held, name } = reach(folder, path, false, isReal);
   let there = false;
   if (held instanceof HeldFolder) {
     try {
@@ -97,11 +99,11 @@ export function removeUnchanged(
   return there ? 'removed' : 'missing';
 }
 
-/** The folder that a path lies in, held open. Never through a link, which would lead out, above the memory folder either. */
-function reach(folder: string, path: string, make: boolean) {
+/** The folder that a path lies in, held open. Never through a link, which would lead out. */
+function reach(folder: string, path: string, make: boolean, isReal: boolean) {
   const names = path.split('/');
   const name = names.pop() ?? '';
-  return { held: HeldFolder.walk(folder, names, make, true), name };
+  return { held: HeldFolder.walk(folder, names, make, isReal), name };
 }
 
 /** Whether a path is a regular file with one of the given hashes. */
@@ -113,8 +115,8 @@ function holdsOne(file: string, known: readonly Buffer[]): boolean {
 }
 
 /** Returns true when the file was written, false when it was there already, and why not when something is in the way. */
-function writeHead(store: Store, tree: TreeRow, folder: string, head: MemoryFile): boolean | string {
-  const { held, name } = reach(folder, head.path, true);
+function writeHead(store: Store, tree: TreeRow, folder: string, head: MemoryFile, isReal: boolean): boolean | string {
+  const { held, name } = reach(folder, head.path, true, isReal);
   if (!(held instanceof HeldFolder)) return 'lies in a folder that is a link or a file on this machine';
   try {
     return writeInto(store, tree, folder, head, held, name);
