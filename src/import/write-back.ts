@@ -39,8 +39,9 @@ export interface WrittenBack {
  *
  * The store is told what was exchanged once that is on the disk. A file that went with the power, of which the store
  * believed that it was written, would be taken at the next mount for what somebody made of it.
+ * @param isReal the folder is named by its real path: a link above it leads elsewhere, and nothing is written there
  */
-export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenBack {
+export function writeBack(store: Store, tree: TreeRow, folder: string, isReal = false): WrittenBack {
   // What is in the folder after the power went is to be in the store, too.
   store.log.flushNow();
   const heads = new MemoryFiles(store, tree).list();
@@ -62,7 +63,7 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   const changed = new Set<string>();
   for (const head of heads) {
     attempt(head.path, () => {
-      const result = writeHead(store, tree, folder, head);
+      const result = writeHead(store, tree, folder, head, isReal);
       if (typeof result === 'string') return result;
       exchangedHeads.push(head);
       if (!result) return undefined;
@@ -92,7 +93,7 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   for (const path of new Set(exchanged)) {
     if (kept.has(path)) continue;
     attempt(path, () => {
-      if (removeUnchanged(store, tree, folder, path) === 'removed') removed++;
+      if (removeUnchanged(store, tree, folder, path, isReal) === 'removed') removed++;
       return undefined;
     });
   }
@@ -109,8 +110,9 @@ export function removeUnchanged(
   tree: TreeRow,
   folder: string,
   path: string,
+  isReal = false,
 ): 'removed' | 'changed' | 'missing' {
-  const { held, name } = reach(folder, path, false);
+  const { held, name } = reach(folder, path, false, isReal);
   let there = false;
   if (held instanceof HeldFolder) {
     try {
@@ -135,11 +137,11 @@ function parentOf(path: string): string {
   return path.split('/').slice(0, -1).join('/');
 }
 
-/** The folder that a path lies in, held open. Never through a link, which would lead out, above the memory folder either. */
-function reach(folder: string, path: string, make: boolean) {
+/** The folder that a path lies in, held open. Never through a link, which would lead out. */
+function reach(folder: string, path: string, make: boolean, isReal: boolean) {
   const names = path.split('/');
   const name = names.pop() ?? '';
-  return { held: HeldFolder.walk(folder, names, make, true), name };
+  return { held: HeldFolder.walk(folder, names, make, isReal), name };
 }
 
 /** Whether a path is a regular file with one of the given hashes. */
@@ -151,8 +153,8 @@ function holdsOne(file: string, known: readonly Buffer[]): boolean {
 }
 
 /** Returns true when the file was written, false when it was there already, and why not when something is in the way. */
-function writeHead(store: Store, tree: TreeRow, folder: string, head: MemoryFile): boolean | string {
-  const { held, name } = reach(folder, head.path, true);
+function writeHead(store: Store, tree: TreeRow, folder: string, head: MemoryFile, isReal: boolean): boolean | string {
+  const { held, name } = reach(folder, head.path, true, isReal);
   if (!(held instanceof HeldFolder)) return 'lies in a folder that is a link or a file on this machine';
   try {
     return writeInto(store, tree, folder, head, held, name);
