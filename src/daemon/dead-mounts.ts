@@ -29,7 +29,7 @@ export async function removeDeadMounts(store: Store, paths: readonly string[] | 
     const tree = treeAt(store, path);
     if (wanted ? !wanted.includes(path) : !tree) continue;
     await unmountWithFusermount(path, true);
-    if (tree) skipped.push(...writeBack(store, tree, path).skipped);
+    if (tree) skipped.push(...writeBack(store, tree, path, true).skipped);
     unmounted.push(path);
   }
   return { unmounted, failed: [], skipped };

@@ -275,7 +275,7 @@ export class Mounter {
 
   #writeBack(mount: Mount): readonly SkippedFile[] {
     try {
-      const { written, removed, skipped } = writeBack(this.#store, mount.tree, mount.path);
+      const { written, removed, skipped } = writeBack(this.#store, mount.tree, mount.path, true);
       log('info', 'memory written back', { path: mount.path, written, removed, skipped: skipped.length });
       return skipped;
     } catch (error) {

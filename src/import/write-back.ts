@@ -5,7 +5,6 @@ import {
   fsyncSync,
   futimesSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -42,8 +41,9 @@ export interface WrittenBack {
  *
  * The store is told what was exchanged once that is on the disk. A file that went with the power, of which the store
  * believed that it was written, would be taken at the next mount for what somebody made of it.
+ * @param isReal the folder is named by its real path: a link above it leads elsewhere, and nothing is written there
  */
-export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenBack {
+export function writeBack(store: Store, tree: TreeRow, folder: string, isReal = false): WrittenBack {
   // What is in the folder after the power went is to be in the store, too.
   store.log.flushNow();
   const heads = new MemoryFiles(store, tree).list();
@@ -63,13 +63,11 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   };
   const exchangedHeads: MemoryFile[] = [];
   const changed = new Set<string>();
-  if (isOwnerOnly(tree) && heads.length > 0) {
-    mkdirSync(folder, { recursive: true, mode: OWNER_FOLDER });
-    if (!isKeptToOwner(folder, OWNER_FOLDER)) return { written, removed, skipped: [{ path: '.', reason: NOT_ALONE }] };
-  }
+  if (isOwnerOnly(tree) && heads.length > 0 && !isFolderKept(folder, isReal))
+    return { written, removed, skipped: [{ path: '.', reason: NOT_ALONE }] };
   for (const head of heads) {
     attempt(head.path, () => {
-      const result = writeHead(store, tree, folder, head);
+      const result = writeHead(store, tree, folder, head, isReal);
       if (typeof result === 'string') return result;
       exchangedHeads.push(head);
       if (!result) return undefined;
@@ -99,7 +97,7 @@ export function writeBack(store: Store, tree: TreeRow, folder: string): WrittenB
   for (const path of new Set(exchanged)) {
     if (kept.has(path)) continue;
     attempt(path, () => {
-      if (removeUnchanged(store, tree, folder, path) === 'removed') removed++;
+      if (removeUnchanged(store, tree, folder, path, isReal) === 'removed') removed++;
       return undefined;
     });
   }
@@ -116,8 +114,9 @@ export function removeUnchanged(
   tree: TreeRow,
   folder: string,
   path: string,
+  isReal = false,
 ): 'removed' | 'changed' | 'missing' {
-  const { held, name } = reach(folder, path, false);
+  const { held, name } = reach(folder, path, false, isReal);
   let there = false;
   if (held instanceof HeldFolder) {
     try {
@@ -150,11 +149,22 @@ function isOwnerOnly({ harness }: TreeRow): boolean {
   return adapter?.keepsMemory === true && adapter.ownerOnly === true;
 }
 
-/** The folder that a path lies in, held open. Never through a link, which would lead out, above the memory folder either. */
-function reach(folder: string, path: string, make: boolean) {
+/** Makes the folder where there is none, and takes it from everybody but its owner; false when that does not go. */
+function isFolderKept(folder: string, isReal: boolean): boolean {
+  const held = HeldFolder.walk(folder, [], true, isReal);
+  if (!(held instanceof HeldFolder)) return false;
+  try {
+    return isKeptToOwner(held.at('.'), OWNER_FOLDER);
+  } finally {
+    held.close();
+  }
+}
+
+/** The folder that a path lies in, held open. Never through a link, which would lead out. */
+function reach(folder: string, path: string, make: boolean, isReal: boolean) {
   const names = path.split('/');
   const name = names.pop() ?? '';
-  return { held: HeldFolder.walk(folder, names, make, true), name };
+  return { held: HeldFolder.walk(folder, names, make, isReal), name };
 }
 
 /** Whether a path is a regular file with one of the given hashes. */
@@ -166,8 +176,8 @@ function holdsOne(file: string, known: readonly Buffer[]): boolean {
 }
 
 /** Returns true when the file was written, false when it was there already, and why not when something is in the way. */
-function writeHead(store: Store, tree: TreeRow, folder: string, head: MemoryFile): boolean | string {
-  const { held, name } = reach(folder, head.path, true);
+function writeHead(store: Store, tree: TreeRow, folder: string, head: MemoryFile, isReal: boolean): boolean | string {
+  const { held, name } = reach(folder, head.path, true, isReal);
   if (!(held instanceof HeldFolder)) return 'lies in a folder that is a link or a file on this machine';
   try {
     return writeInto(store, tree, folder, head, held, name);

@@ -35,7 +35,7 @@ const program = (): string => `'${process.execPath}' '${programPath()}'`;
 /** What is typed, with ⇥ for the tabulator, and the words that the command gets. */
 const cases: readonly (readonly [typed: string, words: readonly string[]])[] = [
   ['mend mem⇥sh⇥oth⇥', ['memory', 'show', 'other.md']],
-  ['mend st⇥', ['status']],
+  ['mend sta⇥', ['status']],
   ['mend completion f⇥', ['completion', 'fish']],
   ['mend mount --harn⇥cl⇥', ['mount', '--harness', 'claude']],
   ['mend mount --harness=cl⇥', ['mount', '--harness=claude']],

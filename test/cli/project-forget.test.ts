@@ -67,7 +67,7 @@ test('a mounted project is refused, also when its daemon died', async () => {
   const sentence = /is mounted on .*: run "mend unmount .*" first/;
   expectRefusal(await forget(), 1, sentence);
   expectRefusal(await forget('shed'), 1, sentence);
-  for (const pid of person.daemons()) process.kill(pid, 'SIGKILL');
+  for (const pid of person.processes()) process.kill(pid, 'SIGKILL');
   const dead = await forget();
   expectRefusal(dead, 1, sentence);
   expect(await person.done('memory', 'show', 'note.md')).toBe(`${SECRET} 2`);
