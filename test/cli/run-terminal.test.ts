@@ -61,7 +61,7 @@ const inShell = (name: string, body: (typist: Typist) => Promise<void>): void =>
 
 inShell('the terminal has the modes that it had, and those that the program leaves it', async (typist) => {
   const modes = async (): Promise<string | undefined> =>
-    /modes (\S+)/.exec(await typist.type('echo modes $(stty -g)\r', /modes [0-9a-f]+:\S+/))?.[1];
+    /modes ([0-9a-f]+:\S+)/.exec(await typist.type('echo modes $(stty -g)\r', /modes [0-9a-f]+:\S+/))?.[1];
   const before = await modes();
   await typist.type('mend run claude sh "exit 3"; echo status $?\r', /status 3/);
   expect(await modes()).toBe(before);
@@ -129,7 +129,7 @@ inShell('in the background every signal is passed on, and the end is that of the
     ['INT', 130],
     ['USR2', 140],
   ] as const) {
-    await typist.type(`mend run claude sh 'echo up $((40 + 2)); sleep 600 & wait' & echo shell $((40 + 2))\r`, /up 42/);
+    await typist.type(`mend run claude sh 'echo up $((40 + 2)); exec sleep 600' & echo shell $((40 + 2))\r`, /up 42/);
     await typist.type(`kill -${signal} $!; wait $!; echo status $?\r`, new RegExp(`status ${status}`));
   }
   await typist.type('mend run claude count SIGUSR1 < /dev/null & echo shell $((40 + 2))\r', /it runs/);

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { loadNative } from '../../src/fuse/native.js';
@@ -178,7 +178,19 @@ describe('wrong words', () => {
 
   test('a project or folder that is none', async () => {
     expectRefusal(await run(['run', '--project', 'nobody', 'claude'], 'echo started'), 1, /no project "nobody"/);
-    const within = await run(['run', 'claude'], 'echo started', { cwd: person.memory });
+    // Nobody but the person can enter it.
+    const command = [
+      'sh',
+      '-c',
+      'cd "$M" && exec "$@"',
+      'sh',
+      process.execPath,
+      programPath(),
+      'run',
+      'claude',
+    ] as const;
+    const env = { M: person.memory, PATH: `${bin}:${process.env['PATH']}`, SCRIPT: 'echo started' };
+    const within = await withDeadline(100, [person.user.home], () => person.user.run(command, { env }));
     expectRefusal(within, 1, /lies in a mounted memory folder/);
   });
 });
@@ -365,6 +377,8 @@ describe('mend session', () => {
       client.close();
       await person.mend(['session', 'end', 'test']);
     }
-    expect(loadNative().peerProcess(0)).toBeLessThan(0);
+    const folderFd = openSync('/', 'r');
+    expect(loadNative().peerProcess(folderFd)).toBeLessThan(0);
+    closeSync(folderFd);
   });
 });

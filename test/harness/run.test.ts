@@ -102,7 +102,7 @@ describe.skipIf(skipped)(`mend run Claude Code ${CLAUDE_CODE_VERSION}${skipped}`
     await withDeadline(150, [home.memory], async () => {
       try {
         const modes = async () =>
-          /modes (\S+)/.exec(await typist.type('echo modes $(stty -g)\r', /modes [0-9a-f]+:\S+/))?.[1];
+          /modes ([0-9a-f]+:\S+)/.exec(await typist.type('echo modes $(stty -g)\r', /modes [0-9a-f]+:\S+/))?.[1];
         await typist.type('PS1="> "; stty rows 40 cols 140; echo shell $((40 + 2))\r', /shell 42/);
         const before = await modes();
         await typist.type(`${words}; echo status $?\r`, WAITS);
