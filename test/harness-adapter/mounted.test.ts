@@ -100,7 +100,7 @@ describe.each(memoryHarnesses.map((harness) => [harness.name, harness] as const)
       await person.shell(`mkdir -m 700 '${other}'`);
       const elsewhere = await mount(second, other);
       expect(elsewhere === there || elsewhere.startsWith(other)).toBe(true);
-        expect(await sh(elsewhere, 'tail -n 1 "$F/$N"')).toBe('- there\n');
+      expect(await sh(elsewhere, 'tail -n 1 "$F/$N"')).toBe('- there\n');
       await person.rest();
       expect(await sh(elsewhere, 'tail -n 1 "$F/$N"')).toBe('- there\n');
     });
