@@ -50,8 +50,11 @@ describe('mend memory import', () => {
   it('brings the summaries of this repository from a home that mixes several, once', async () => {
     settle();
     give();
-    const rows = await person.json<Imported[]>('memory', 'import');
-    expect(rows.filter(({ harness }) => harness === 'codex').map(({ outcome }) => outcome)).toEqual(['added', 'added']);
+    // Without a name for the harness: it is one that the person uses.
+    const result = await person.mend(['memory', 'import', '--json']);
+    expect(result.code).toBe(0);
+    const rows = JSON.parse(result.stdout) as Imported[];
+    expect(rows.map(({ harness, outcome }) => `${harness} ${outcome}`)).toEqual(['codex added', 'codex added']);
     for (const { file } of rows) expect(file).toMatch(FILE);
     const listed = await person.json<{ harness: string; file: string }[]>('memory');
     expect(listed.map(({ harness }) => harness)).toEqual(['codex', 'codex']);
@@ -62,7 +65,7 @@ describe('mend memory import', () => {
     expect(texts.find((text) => text.includes(threadOf(2)))).toContain(
       `cwd: ${person.repository}\ngit_branch: main\n\n`,
     );
-    const again = await person.json<Imported[]>('memory', 'import');
+    const again = await person.json<Imported[]>('memory', 'import', '--harness', 'codex');
     expect(again.map(({ outcome }) => outcome)).toEqual(['same', 'same']);
   });
 
@@ -70,10 +73,10 @@ describe('mend memory import', () => {
     settle();
     give();
     const before = names(person.user.home);
-    const dry = await person.json<Imported[]>('memory', 'import', '--dry-run');
+    const dry = await person.json<Imported[]>('memory', 'import', '--harness', 'codex', '--dry-run');
     expect(dry.map(({ outcome }) => outcome)).toEqual(['added', 'added']);
     expect(names(person.user.home)).toEqual(before);
-    expect(await person.json('memory', 'import')).toEqual(dry);
+    expect(await person.json('memory', 'import', '--harness', 'codex')).toEqual(dry);
     expect(names(home.path)).toEqual(before.filter((name) => name.startsWith('.codex/')).map((name) => name.slice(7)));
   });
 
@@ -88,10 +91,10 @@ describe('mend memory import', () => {
     for (const file of secret) utimesSync(file, 1000, 2000);
     settle();
     give();
-    await person.done('memory', 'import');
+    await person.done('memory', 'import', '--harness', 'codex');
     for (const file of secret) expect(statSync(file).atimeMs, file).toBe(1_000_000);
     for (const file of secret) chmodSync(file, 0);
-    const rows = await person.json<Imported[]>('memory', 'import');
+    const rows = await person.json<Imported[]>('memory', 'import', '--harness', 'codex');
     expect(rows.map(({ outcome }) => outcome)).toEqual(['same', 'same']);
     const grep = await person.user.run(['grep', '-rlE', 'CANARY|SPOKEN|spoken', person.store]);
     expect(grep).toMatchObject({ code: 1, stdout: '' });
