@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { connectServing } from '../daemon/control-client.js';
-import { statusRequest } from '../daemon/control-protocol.js';
+import { type DaemonStatus, statusRequest } from '../daemon/control-protocol.js';
 import { isDead, MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
 import { isLocked, knownOwners, type RuntimeFiles, runtimeFiles } from '../daemon/runtime-files.js';
 import { isSystemError, MendError } from '../errors.js';
@@ -14,6 +14,8 @@ import { quoted } from './output.js';
 /** Longest wait, in ms, for a daemon without mounts to end, and before it is looked for again. */
 const PATIENCE = 15_000;
 const PAUSE = 25;
+/** Longest wait, in ms, for a daemon's answer. */
+const ANSWER = 5000;
 
 /**
  * Waits for daemons that have nothing mounted to end.
@@ -30,10 +32,15 @@ export async function refuseServed(folder: string): Promise<void> {
 
 async function refuseOwner(files: RuntimeFiles, owner: string): Promise<void> {
   const client = await connectServing(files, owner);
-  const status = client && (await Promise.race([client.rpc.sendRequest(statusRequest), client.closed]));
-  client?.close();
-  const [mount] = status?.mounts ?? [];
   const where = owner === files.owner ? '' : ' in the container or mount namespace where it runs';
+  const late = Symbol('late');
+  const first =
+    client &&
+    (await Promise.race([client.rpc.sendRequest(statusRequest), client.closed, delay(ANSWER, late, { ref: false })]));
+  client?.close();
+  if (first === late)
+    throw new MendError(`the daemon of the store does not answer: "mend doctor"${where} looks into it`);
+  const [mount] = (first as DaemonStatus | undefined)?.mounts ?? [];
   if (mount)
     throw new MendError(`the store is served, on ${quoted(mount.path)}: run "mend unmount --all"${where} first`);
   for (const end = Date.now() + PATIENCE; isLocked(files, owner); await delay(PAUSE))

@@ -7,8 +7,8 @@ import { datedName, removeBackup } from './backup-names.js';
 import { checkDatabase } from './check/check-database.js';
 import { placeNew } from './durable.js';
 import { STORE_FILE } from './location.js';
-import { refuseForeign } from './migrate.js';
-import { checkFiles, damaged, explain } from './open-database.js';
+import { refuseForeign, schemaVersion } from './migrate.js';
+import { checkFiles, damaged, explain, refuseBroken } from './open-database.js';
 import { openReadOnly } from './read-only.js';
 
 /** A backup that was made. */
@@ -26,6 +26,7 @@ export interface Backup {
 export function backUpStore(folder: string, target: string | undefined, at: Date): Backup {
   const store = join(folder, STORE_FILE);
   checkFiles(store);
+  refuseBroken(store);
   const place = placeOf(folder, target, at);
   const stage = join(dirname(place), unfinishedName(folder, place));
   try {
@@ -45,6 +46,7 @@ function copy(folder: string, store: string, stage: string): void {
     if (!db) throw new MendError(`there is no store in ${folder}: nothing was backed up`);
     try {
       refuseForeign(db, store);
+      if (schemaVersion(db) === 0) throw new MendError(`the store ${store} is empty: there is nothing to back up`);
       // SQLite writes into an empty file, and so never into one that others may read.
       closeSync(openSync(stage, 'wx', 0o600));
       db.prepare('VACUUM INTO ?').run(stage);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { STORE_FILE, storeExists } from './location.js';
 import { migrate, refuseForeign } from './migrate.js';
-import { checkFiles, explain } from './open-database.js';
+import { checkFiles, explain, refuseBroken } from './open-database.js';
 import { openImage, openReadOnly } from './read-only.js';
 
 /**
@@ -25,6 +25,7 @@ export function copyOfStore(folder: string): Database.Database {
 
 function imageOf(folder: string, file: string): Buffer {
   checkFiles(file);
+  refuseBroken(file);
   const db = openReadOnly(folder);
   if (!db) return Buffer.alloc(0);
   try {

@@ -28,8 +28,7 @@ export interface OpenOptions {
 export function openDatabase(folder: string, options: OpenOptions): Database.Database {
   const file = join(folder, STORE_FILE);
   prepareFolder(folder, options.create);
-  prepareFile(file, options.create);
-  refuseEmptied(folder, file);
+  if (!prepareFile(file, options.create)) refuseBroken(file);
   let db: Database.Database | undefined;
   try {
     // Closing a connection that may write moves a log that was left behind into the file: look without one first.
@@ -89,16 +88,33 @@ function makeFolder(folder: string): void {
   }
 }
 
-function prepareFile(file: string, create: boolean): void {
+/** True when it made an empty file, to become a store. */
+function prepareFile(file: string, create: boolean): boolean {
+  let isMade = false;
   if (!storeExists(dirname(file))) {
     if (!create) throw noStore(dirname(file));
+    refuseLogAlone(file);
     try {
       closeSync(openSync(file, 'wx', 0o600));
+      isMade = true;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
   }
   checkOwner(file);
+  return isMade;
+}
+
+/**
+ * @throws {MendError} when the log of a store lies there without it: SQLite would delete it, or play it into another.
+ */
+export function refuseLogAlone(file: string): void {
+  if (sizeOf(`${file}-wal`) > 0)
+    throw new MendError(`the log ${file}-wal lies there without its store: move it away, or its store back`);
+}
+
+function sizeOf(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
@@ -132,8 +148,6 @@ function noStore(folder: string): MendError {
 
 /** @throws {MendError} for what is no store, is of a newer schema, or is damaged. Nothing is written. */
 function refuseUnusable(db: Database.Database, file: string, check: Depth | undefined): void {
-  const log = logFault(file);
-  if (log !== undefined) throw damaged(file, log);
   refuseForeign(db, file);
   const version = schemaVersion(db);
   const depth = version > 0 && version < newestSchema() ? 'full' : check;
@@ -141,17 +155,27 @@ function refuseUnusable(db: Database.Database, file: string, check: Depth | unde
   if (fault) throw damaged(file, fault.message);
 }
 
+/** How long, in ms, a store may be empty that somebody is making. */
+const MAKING = 1000;
+const PAUSE = 20;
+
 /**
- * A store that somebody is making is empty for a moment, and so is one whose bytes were lost. One that was used has left
- * something behind; that is looked for first, since a store has bytes before it leaves anything.
- * @throws {MendError} for one that was used.
+ * Looks for what SQLite passes over: a log that is none, and a store whose bytes are gone. One that somebody is making is
+ * empty, too, for a moment; one that was used has left something behind.
+ * @throws {MendError} for either.
  */
-function refuseEmptied(folder: string, file: string): void {
+export function refuseBroken(file: string): void {
+  const folder = dirname(file);
+  const log = logFault(file);
+  if (log !== undefined) throw damaged(file, log);
   const wasUsed =
     backupsIn(folder).length > 0 ||
     ['run', 'machine-id'].some((name) => existsSync(join(folder, name))) ||
-    (lstatSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  if (wasUsed && lstatSync(file).size === 0) throw damaged(file, 'it is empty, though it was used before');
+    sizeOf(`${file}-wal`) > 0;
+  if (!wasUsed) return;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (const end = Date.now() + MAKING; sizeOf(file) === 0; Atomics.wait(pause, 0, 0, PAUSE))
+    if (Date.now() > end) throw damaged(file, 'it is empty, though it was used before');
 }
 
 /** @param what what is wrong with it, in words */

@@ -6,7 +6,7 @@ import { backupKind, backupsIn, datedName, removeBackup, unfinishedBy } from './
 import { isDamage } from './check/fault.js';
 import { sync } from './durable.js';
 import { STORE_FILE } from './location.js';
-import { checkFiles, explain, prepareFolder } from './open-database.js';
+import { checkFiles, explain, prepareFolder, refuseLogAlone } from './open-database.js';
 
 /** How long, in ms, a process that has the store open may take to be done. */
 const PATIENCE = 2000;
@@ -41,8 +41,7 @@ function exchange(folder: string, file: string, stage: string, at: Date): string
   const kept = join(folder, name);
   const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
   if (isThere) checkFiles(file);
-  else if (existsSync(`${file}-wal`))
-    throw new MendError(`the log ${file}-wal lies there without its store: move it away first`);
+  else refuseLogAlone(file);
   const held = isThere ? holdAlone(file) : undefined;
   try {
     if (isThere) linkSync(file, kept);

@@ -46,7 +46,7 @@ async function allRefused(sentence: RegExp, commands = all): Promise<void> {
   expect(person.snapshot()).toEqual(before);
 }
 
-describe('a store', () => {
+describe('a store', { timeout: 120_000 }, () => {
   test('of a newer schema', async () => {
     const db = new Database(file);
     const version = db.pragma('user_version', { simple: true }) as number;
@@ -145,6 +145,20 @@ describe('a store', () => {
     await person.shell('rm -r "$S"; printf x > "$S"; chmod 600 "$S"');
     await allRefused(/the store folder \S+ is not a folder: move it away or set MEND_STORE_DIR/);
   });
+});
+
+test('a store that was moved away is made anew, but not beside its log', async () => {
+  await person.shell('umask 077; mkdir "$S/run"; mv "$S/store.db" "$S/old.db"; echo log > "$S/store.db-wal"');
+  const before = person.snapshot();
+  expectRefusal(
+    await person.mend(['mount']),
+    1,
+    /the log \S+store\.db-wal lies there without its store: move it away, or its store back/,
+  );
+  expect(person.snapshot()).toEqual(before);
+  await person.shell('rm "$S/store.db-wal"');
+  await person.done('mount');
+  expect(await person.shell('cat "$M/a.md"')).toBe('x');
 });
 
 test('MEND_STORE_DIR where nothing can be made', async () => {

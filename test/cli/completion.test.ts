@@ -60,6 +60,7 @@ const cases: readonly (readonly [typed: string, words: readonly string[]])[] = [
   ['mend mount di⇥', ['mount', 'dir one/']],
   ['mend memory import --from=di⇥', ['memory', 'import', '--from=dir one/']],
   ['mend memory export di⇥', ['memory', 'export', 'dir one/']],
+  ['mend store restore di⇥', ['store', 'restore', 'dir one/']],
   ['mend project link my⇥', ['project', 'link', 'my garden']],
 ];
 

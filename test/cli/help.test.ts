@@ -31,6 +31,12 @@ const commands = commandsUnder(buildProgram(async () => undefined)).map(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const ESCAPE = /\u001b\[/;
 
+/** A group of commands runs one of them when none is named, but for `store`. */
+function defaultOf(words: string, command: Command): string {
+  if (command.commands.length === 0 || !command.parent || words === 'mend store') return words;
+  return `${words} ${words === 'mend daemon' ? 'run' : 'list'}`;
+}
+
 describe('every command', () => {
   test.each(commands)('%s describes itself, its arguments and its options', (words, command) => {
     expect(command.description(), words).not.toBe('');
@@ -47,9 +53,7 @@ describe('every command', () => {
 
   test.each(commands)('%s points to its own help when something is wrong with its options', async (words, command) => {
     const result = await person.mend([...words.split(' ').slice(1), '--nosuch']);
-    // A group of commands runs one of them when none is named.
-    const first = words === 'mend daemon' ? 'run' : 'list';
-    const run = command.commands.length > 0 && command.parent ? `${words} ${first}` : words;
+    const run = defaultOf(words, command);
     expectRefusal(result, 2, new RegExp(`^mend: [^"]* option [^"]*: "${run} --help" says what there is\\n$`));
   });
 });
@@ -75,7 +79,7 @@ describe('mend help', () => {
 
   test.each([
     [['bogus'], 'mend'],
-    [['daemon'], 'mend'],
+    [['__complete'], 'mend'],
     [['memory', 'bogus'], 'mend memory'],
     [['memory', 'show', 'bogus'], 'mend memory show'],
   ] as [string[], string][])('%s is unknown', async (words, where) => {
@@ -97,7 +101,9 @@ describe('options of a group of commands', () => {
     const operands = command.registeredArguments.filter(({ required }) => required).map(() => 'x.md');
     const version = command.options.some(({ mandatory }) => mandatory) ? ['--version', '1'] : [];
     const result = await person.mend([...words.split(' ').slice(1), ...operands, ...version]);
-    const own = words.replace(' --json', '');
+    const { parent } = command;
+    const hasOption = parent?.options.some(({ long }) => long === '--json');
+    const own = hasOption || !parent ? words.replace(' --json', '') : defaultOf(commandWords(parent), parent);
     expectRefusal(result, 2, new RegExp(`^mend: unknown option '--json': "${own} --help" says what there is\\n$`));
   });
 

@@ -38,7 +38,7 @@ async function memory(): Promise<string[]> {
   return (await person.json<{ file: string }[]>('memory')).map((one) => one.file);
 }
 
-describe('mend store check', () => {
+describe('mend store check', { timeout: 180_000 }, () => {
   test('says that a store is sound, while it is served and after, and changes nothing', async () => {
     const text = await person.done('store', 'check');
     expect(text).toMatch(/^the store \S+store\.db is sound \(schema \d+, [\d.]+ KB\)\n$/);
@@ -85,7 +85,7 @@ describe('mend store check', () => {
   });
 });
 
-describe('mend store backup', () => {
+describe('mend store backup', { timeout: 180_000 }, () => {
   test('copies a store that is served, for its owner alone, and into a folder', async () => {
     await person.shell('umask 0; mkdir away; chmod 700 away; echo three > "$M/c.md"');
     const path = await backUp();
@@ -137,7 +137,7 @@ describe('mend store backup', () => {
   });
 });
 
-describe('mend store restore', () => {
+describe('mend store restore', { timeout: 180_000 }, () => {
   test('puts a backup back and keeps what it replaces', async () => {
     const backup = await backUp();
     await person.shell('echo later > "$M/c.md"; echo changed > "$M/a.md"');
@@ -267,7 +267,9 @@ describe('mend store restore', () => {
   });
 });
 
-test('purge deletes the copies beside the store that hold the file, and names one that it cannot read', async () => {
+test('purge deletes the copies beside the store that hold the file, and names one that it cannot read', {
+  timeout: 180_000,
+}, async () => {
   const without = await backUp();
   await person.shell('echo xyzzy-secret > "$M/secret.md"');
   await backUp();

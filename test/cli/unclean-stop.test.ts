@@ -44,7 +44,9 @@ function spoil(): void {
   throw new Error('no such page');
 }
 
-test('a mark is there while a daemon runs, whoever serves, and goes with its clean end', async () => {
+test('a mark is there while a daemon runs, whoever serves, and goes with its clean end', {
+  timeout: 180_000,
+}, async () => {
   expect(marks()).toHaveLength(1);
   const [, server = 0] = person.processes();
   process.kill(server, 'SIGKILL');
@@ -55,7 +57,7 @@ test('a mark is there while a daemon runs, whoever serves, and goes with its cle
   expect(marks()).toEqual([]);
 });
 
-test('after an unclean stop the first command looks, and then all goes on', async () => {
+test('after an unclean stop the first command looks, and then all goes on', { timeout: 180_000 }, async () => {
   await killAll();
   expect(marks()).toHaveLength(1);
   expect(await person.done('memory', 'show', 'a.md')).toBe('x');
@@ -64,7 +66,9 @@ test('after an unclean stop the first command looks, and then all goes on', asyn
   expect(marks()).toHaveLength(1);
 });
 
-test('a store that was damaged then is refused by every command, by name, and not touched until another is in its place', async () => {
+test('a store that was damaged then is refused by every command, by name, and not touched until another is in its place', {
+  timeout: 180_000,
+}, async () => {
   const backup = join(person.user.home, 'backup');
   await person.done('store', 'backup', backup);
   // What was in the log is in the file afterwards.
@@ -109,7 +113,7 @@ test('a store that was damaged then is refused by every command, by name, and no
   expect(await person.shell('cat "$M/a.md"')).toBe('x');
 });
 
-test('of a large store people are told that it is looked through, once', async () => {
+test('of a large store people are told that it is looked through, once', { timeout: 180_000 }, async () => {
   await person.rest();
   const script = `
     const db = new (require(process.argv[1]))(process.argv[2]);
@@ -132,7 +136,9 @@ test('of a large store people are told that it is looked through, once', async (
   await person.done('mount');
 });
 
-test('a mark without a lock, as after a restart of the machine with other numbers, counts', async () => {
+test('a mark without a lock, as after a restart of the machine with other numbers, counts', {
+  timeout: 180_000,
+}, async () => {
   await person.rest();
   await person.shell('touch "$S/run/4026539999.open"');
   spoil();

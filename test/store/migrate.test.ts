@@ -1,8 +1,14 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { chmodSync, copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { checkDatabase } from '../../src/store/check/check-database.js';
+import { programFolder } from '../support/program.js';
+import { isRoot } from '../support/users.js';
 import { freshFolder, openStore } from './fresh-store.js';
+import { frozen } from './frozen.js';
 
 const schema = join(import.meta.dirname, '../../src/store/schema');
 let folder: string;
@@ -68,3 +74,61 @@ test('a backup that is there already is no obstacle', () => {
   openStore(folder);
   expect(readFileSync(`${file}.schema-1.backup`).subarray(0, 15).toString()).toBe('SQLite format 3');
 });
+
+test('processes that open an old store at once leave it whole, and a backup of what it was', async () => {
+  thaw(freshFolder());
+  const script = `const { openDatabase } = await import(process.argv[1]);
+    openDatabase(process.argv[2], { create: false }).close();`;
+  const module = join(programFolder(), 'dist/store/open-database.js');
+  const run = promisify(execFile);
+  await Promise.all(
+    Array.from({ length: 6 }, () => run(process.execPath, ['--input-type=module', '-e', script, module, folder])),
+  );
+  const store = openStore(folder);
+  expect(store.db.pragma('user_version', { simple: true })).toBe(newest);
+  expect(checkDatabase(store.db)).toEqual([]);
+  expect(readdirSync(folder).filter((name) => name.includes('backup'))).toEqual(['store.db.schema-1.backup']);
+  const backup = new Database(`${file}.schema-1.backup`, { readonly: true });
+  expect(backup.pragma('user_version', { simple: true })).toBe(1);
+  expect(checkDatabase(backup)).toEqual([]);
+  backup.close();
+});
+
+test('a damaged store is not brought up to date', () => {
+  thaw(freshFolder());
+  const bytes = readFileSync(file);
+  // An index that lacks an entry is found by a full check alone.
+  const root = new Database(file, { readonly: true });
+  const page = root.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'project_alias_project'").pluck().get();
+  root.close();
+  for (const name of readdirSync(folder)) if (name !== 'store.db') rmSync(join(folder, name));
+  const at = (Number(page) - 1) * 4096 + 3;
+  bytes.writeUInt16BE(bytes.readUInt16BE(at) - 1, at);
+  writeFileSync(file, bytes);
+  expect(() => openStore(folder)).toThrow(/is damaged \([^)]+\): "mend store check" looks closer/);
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  expect(readdirSync(folder).filter((name) => name.includes('backup'))).toEqual([]);
+});
+
+test.runIf(isRoot)('without room for the backup nothing is brought up to date', () => {
+  const disk = freshFolder();
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k,mode=700', 'mend-small', disk]);
+  try {
+    thaw(disk);
+    const bytes = readFileSync(file);
+    writeFileSync(join(disk, 'filler'), Buffer.alloc(64 * 1024));
+    expect(() => openStore(folder)).toThrow(/^the disk with the store \S+ is full: make room and try again$/);
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    expect(readdirSync(disk).sort()).toEqual(['filler', 'store.db']);
+  } finally {
+    execFileSync('umount', ['--lazy', disk]);
+  }
+});
+
+/** Puts a frozen store of the first schema into a folder. */
+function thaw(into: string): void {
+  folder = into;
+  file = join(folder, 'store.db');
+  copyFileSync(frozen(1), file);
+  chmodSync(file, 0o600);
+}

@@ -35,6 +35,7 @@ const SAME: Readonly<Record<string, string>> = {
   from: 'version',
   to: 'version',
   number: 'version',
+  'store file': 'target',
   'project name': 'project',
   'project old': 'project',
 };

@@ -12,7 +12,7 @@ export type Entry = readonly [term: string, text: string];
 /** What the exit statuses mean (spec §11.1). */
 export const EXIT_STATUSES: readonly Entry[] = [
   ['0', 'All is done.'],
-  ['1', 'It failed, and nothing was changed.'],
+  ['1', 'It failed, and nothing was changed; of mend store check, the store is damaged.'],
   ['2', 'The command line was wrong.'],
   [
     '3',
@@ -33,6 +33,7 @@ export const ENVIRONMENT: readonly Entry[] = [
 export const FILES: readonly Entry[] = [
   ['/var/lib/mend/<uid>/store.db', 'The store, where an administrator made that folder.'],
   ['~/.local/share/mend/<uid>/store.db', 'The store elsewhere.'],
+  ['~/.local/share/mend/<uid>/store.db.*', 'Backups of the store, and stores that were replaced.'],
   ['~/.local/share/mend/<uid>/daemon.log', 'What the daemon has to say.'],
   ['~/.config/mend/config.yaml', 'Settings.'],
   ['~/.claude/projects/<path>/memory', "Claude Code's memory of a repository: the folder that is mounted."],
