@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Random } from '../model/random.js';
 import { Disk, type DiskState, isEphemeral, materialise, type Names, type Snapshot } from './disk.js';
 import { Marks } from './marks.js';
-import { broken, mountAgain, reopen, traces } from './promises.js';
+import { broken, damage, mountAgain, reopen, traces } from './promises.js';
 import type { Entry } from './record.js';
 
 /** A file system in memory, where syncs cost nothing. */
@@ -21,6 +21,14 @@ export interface Recorded {
   readonly marks: string;
   /** The plain folder under the mount. */
   readonly plain: string;
+}
+
+/** What a disk has after the power went. */
+export interface Left {
+  /** The folders of the store and of the plain memory, which may not be there. */
+  readonly store: string;
+  readonly plain: string;
+  readonly marks: Marks;
 }
 
 /** A point at which the power went and a promise is broken. */
@@ -46,8 +54,7 @@ export function choosePoints(entries: readonly Entry[], count: number, random: R
 }
 
 /**
- * Cuts the power at some points of a record, opens each time what is left of the store, and gives back where a promise is
- * broken.
+ * Cuts the power at some points of a record, has what is left looked at each time, and gives back where something is wrong.
  * @param most faults after which it stops
  */
 export async function cutPower(
@@ -55,6 +62,7 @@ export async function cutPower(
   names: Names,
   points: readonly number[],
   random: Random,
+  check: (left: Left) => Promise<string[]>,
   most = Number.POSITIVE_INFINITY,
 ): Promise<Fault[]> {
   const { entries } = recorded;
@@ -70,7 +78,7 @@ export async function cutPower(
         disk.play(entry);
         if (entry.path === recorded.marks) marks.hear(entry, played);
       }
-      const faults = await check(recorded, disk.cut(random), marks, scratch);
+      const faults = await look(recorded, disk.cut(random), marks, scratch, check);
       if (faults.length > 0) found.push({ cut, names, faults });
       if (found.length >= most) break;
     }
@@ -80,29 +88,41 @@ export async function cutPower(
   }
 }
 
-/** Opens what a disk has of a store, and takes in what it has of the plain folder, as the next mount does. */
-async function check(recorded: Recorded, state: DiskState, marks: Marks, scratch: string): Promise<string[]> {
-  const copy = join(scratch, 'root');
-  const plain = join(scratch, 'plain');
+async function look(
+  { root, store, plain }: Recorded,
+  state: DiskState,
+  marks: Marks,
+  scratch: string,
+  check: (left: Left) => Promise<string[]>,
+): Promise<string[]> {
+  const left = { root: join(scratch, 'root'), plain: join(scratch, 'plain') };
   try {
-    materialise(state, recorded.root, copy);
-    materialise(state, recorded.plain, plain);
-    const folder = join(copy, recorded.store.slice(recorded.root.length));
-    const found = traces(folder, marks);
-    const store = reopen(folder);
-    try {
-      found.push(...broken(store, marks));
-      await mountAgain(store, recorded.plain, plain);
-      found.push(...broken(store, marks).map((fault) => `after the next mount, ${fault}`));
-    } finally {
-      store.close();
-    }
-    return found;
+    materialise(state, root, left.root);
+    materialise(state, plain, left.plain);
+    return await check({ store: join(left.root, store.slice(root.length)), plain: left.plain, marks });
   } catch (error) {
     return [error instanceof Error ? `${error.message} ${String(error.cause ?? '')}` : String(error)];
   } finally {
-    for (const made of [copy, plain]) rmSync(made, { recursive: true, force: true });
+    for (const made of [left.root, left.plain]) rmSync(made, { recursive: true, force: true });
   }
+}
+
+/** Opens what is left of a store, and takes in what is left of the plain folder, as the next mount does. */
+export async function keepsPromises(
+  { plain: known }: Recorded,
+  { store: folder, plain, marks }: Left,
+): Promise<string[]> {
+  const found = traces(folder, marks);
+  const store = reopen(folder);
+  try {
+    found.push(...broken(store, marks));
+    await mountAgain(store, known, plain);
+    found.push(...broken(store, marks).map((fault) => `after the next mount, ${fault}`));
+    found.push(...damage(store));
+  } finally {
+    store.close();
+  }
+  return found;
 }
 
 /** Files that do not have what the record makes of them; empty when the record has all that was done. */

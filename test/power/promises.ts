@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { recoverDrafts, removeUnfinished } from '../../src/daemon/recovery.js';
 import { memoryHarness } from '../../src/harness/registry.js';
 import { takeIn } from '../../src/import/take-in.js';
 import { readMachine } from '../../src/project/machine.js';
+import { checkDatabase } from '../../src/store/check/check-database.js';
 import { MemoryFiles } from '../../src/store/memory-files.js';
 import { Store } from '../../src/store/store.js';
 import type { TreeRow } from '../../src/store/tree-table.js';
@@ -13,7 +13,7 @@ import type { Marks, Worker } from './marks.js';
 /** Opens a store as a daemon does that finds it after the machine came up again. */
 export function reopen(folder: string): Store {
   const machine = () => readMachine(folder);
-  const store = new Store(folder, { create: true, check: 'full', owner: 'after', machine });
+  const store = new Store(folder, { create: true, check: 'quick', owner: 'after', machine });
   recoverDrafts(store, () => false);
   removeUnfinished(store);
   return store;
@@ -29,48 +29,19 @@ export async function mountAgain(store: Store, known: string, folder: string): P
   for (const tree of treesOf(store)) await takeIn(store, tree, folder, memoryHarness(tree.harness));
 }
 
-function treesOf(store: Store): TreeRow[] {
+export function treesOf(store: Store): TreeRow[] {
   return store.projects.list(store.machine).flatMap(({ id }) => store.trees.ofProject(id));
 }
 
 /** What a store that was opened again does not keep of what was promised; empty when it keeps everything. */
 export function broken(store: Store, marks: Marks): string[] {
   const [tree] = treesOf(store);
-  return [...damage(store), ...brokenSaves(store, tree, marks), ...brokenDrafts(store, tree, marks)];
+  return [...brokenSaves(store, tree, marks), ...brokenDrafts(store, tree, marks)];
 }
 
-/** What is wrong with the store, whatever was promised: its pages, its rows, and what they point to. */
+/** What is wrong with the store, whatever was promised. */
 export function damage({ db }: Store): string[] {
-  const found = (db.pragma('integrity_check(3)') as { integrity_check: string }[])
-    .map((row) => row.integrity_check)
-    .filter((line) => line !== 'ok');
-  if ((db.pragma('foreign_key_check') as unknown[]).length > 0) found.push('a row points to a row that is not there');
-  const missing = db
-    .prepare<[], { who: string; id: number }>(
-      `SELECT who, id FROM (
-         SELECT 'node' AS who, content AS id FROM node UNION ALL SELECT 'version', content FROM version
-         UNION ALL SELECT 'version', base FROM version UNION ALL SELECT 'version', written FROM version
-         UNION ALL SELECT 'draft', base FROM draft UNION ALL SELECT 'draft', first FROM draft
-         UNION ALL SELECT 'import', sent FROM import_base UNION ALL SELECT 'import', stored FROM import_base)
-       WHERE id IS NOT NULL AND id NOT IN (SELECT id FROM content UNION SELECT id FROM purged)`,
-    )
-    .all();
-  found.push(...missing.map(({ who, id }) => `a ${who} has content ${id}, which is not there`));
-  const lost = db
-    .prepare<[], number>(
-      "SELECT id FROM node WHERE parent IS NOT NULL AND parent NOT IN (SELECT id FROM node WHERE kind = 'directory')",
-    )
-    .pluck()
-    .all();
-  found.push(...lost.map((id) => `node ${id} lies in no folder`));
-  for (const { id, sha256, size, bytes } of db
-    .prepare<[], { id: number; sha256: Buffer; size: number; bytes: Buffer }>(
-      'SELECT id, sha256, size, bytes FROM content',
-    )
-    .iterate())
-    if (size !== bytes.length || !sha256.equals(createHash('sha256').update(bytes).digest()))
-      found.push(`content ${id} is not what it was`);
-  return found;
+  return checkDatabase(db).map(({ check, message }) => `${check}: ${message}`);
 }
 
 /** Each worker's files are as they were after one of its steps, none before the last that was synced. */

@@ -7,10 +7,11 @@ import { harnessShell, shared } from '../mounted/agent.js';
 import { gone, Stage, until } from '../mounted/stage.js';
 import { programPath } from '../support/program.js';
 import type { RunResult, TestUser } from '../support/users.js';
+import type { Mark } from './marks.js';
 import { RecordReader, recording } from './record.js';
 
 type Put = Readonly<Record<string, string | null>>;
-/** A part of a marks.ts Mark, without who says it. */
+/** A mark without who makes it. */
 type Said = { step: number; put: Put } | { done: number } | { synced: number } | { purged: string };
 
 /** A stage whose daemon, commands and workers are recorded. */
@@ -75,11 +76,14 @@ export class RecordedStage {
     return this.stage.user.run(command, { cwd: this.stage.repository, env });
   }
 
-  async say(said: Said): Promise<void> {
+  say(said: Said): Promise<void> {
+    return this.mark({ by: 'person', ...said });
+  }
+
+  async mark(mark: Mark): Promise<void> {
     const script = 'printf "%s\\n" "$1" >>"$2"';
-    const line = JSON.stringify({ by: 'person', ...said });
-    const { user } = this.stage;
-    const result = await user.run(['sh', '-euc', script, 'sh', line, this.#marks], { env: this.#env });
+    const command = ['sh', '-euc', script, 'sh', JSON.stringify(mark), this.#marks] as const;
+    const result = await this.stage.user.run(command, { env: this.#env });
     expect(result).toMatchObject({ code: 0, stderr: '' });
   }
 

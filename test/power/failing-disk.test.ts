@@ -1,0 +1,225 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { Random } from '../model/random.js';
+import { type Agent, shared } from '../mounted/agent.js';
+import { somebody, until } from '../mounted/stage.js';
+import { withDeadline } from '../support/mounted.js';
+import { choosePoints, cutPower, keepsPromises, type Left, type Recorded } from './cuts.js';
+import { type Snapshot, snapshotOf } from './disk.js';
+import { type Entry, readRecord } from './record.js';
+import { RecordedStage } from './recorded-stage.js';
+
+const { EIO, ENOSPC } = constants.errno;
+const SECONDS = 90;
+const SEED = Number(process.env['MEND_POWER_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const DATABASE = '/store.db';
+const LOG = '/store.db-wal';
+
+/** A mount whose disk fails when it is told to. */
+class FailingDisk {
+  readonly recorded: RecordedStage;
+  readonly folder: string;
+  /** What there was before the first mount. */
+  readonly begin: Snapshot;
+
+  constructor(recorded: RecordedStage, folder: string, begin: Snapshot) {
+    this.recorded = recorded;
+    this.folder = folder;
+    this.begin = begin;
+  }
+
+  /** From now on a kind of calls fails for files whose path ends so. */
+  fail(call: 'sync' | 'write', errno: number, ...ends: string[]): void {
+    writeFileSync(this.recorded.fails, ends.map((end) => `${call} ${errno} ${end}\n`).join(''));
+  }
+
+  mend(): void {
+    rmSync(this.recorded.fails);
+  }
+
+  agent(): Promise<Agent> {
+    return this.recorded.stage.agent();
+  }
+
+  /** Waits until a call has failed, by the record. */
+  async failed(op: Entry['op'], end: string): Promise<void> {
+    const isIt = (entry: Entry): boolean => entry.op === op && entry.path.endsWith(end);
+    await until(() => readRecord(this.recorded.record).some(isIt), `${op} of ${end}`, 20_000);
+  }
+
+  get record(): Recorded {
+    const { roots, stage, record, marks } = this.recorded;
+    const [root, , plain] = roots;
+    return { entries: readRecord(record), begin: this.begin, root, store: stage.store, marks, plain };
+  }
+}
+
+const onFailingDisk = (body: (disk: FailingDisk) => Promise<void>) => async () => {
+  const user = somebody();
+  const recorded = await RecordedStage.open(user);
+  try {
+    const begin = snapshotOf(recorded.roots);
+    await withDeadline(SECONDS, [user.home], async () =>
+      body(new FailingDisk(recorded, await recorded.mount(), begin)),
+    );
+  } finally {
+    await recorded.stage.close();
+  }
+};
+
+test(
+  'every call that is to wait for the disk waits for the store, and fails as the disk does',
+  onFailingDisk(async (disk) => {
+    const program = shared('sync_calls.py', join(import.meta.dirname, 'sync_calls.py'));
+    const results = async (): Promise<Record<string, string>> => {
+      const text = await disk.recorded.stage.sh('/usr/bin/python3 "$@"', program, disk.folder);
+      const lines = text.trim().split('\n');
+      return Object.fromEntries(lines.map((line) => line.split(': ') as [string, string]));
+    };
+    const good = await results();
+    expect(new Set(Object.values(good))).toEqual(new Set(['done']));
+    disk.fail('sync', EIO, LOG);
+    // Linux asks only some FUSE servers for syncfs(2), and a plain write does not wait.
+    const expected = Object.keys(good).map((name) => [name, ['syncfs', 'write'].includes(name) ? 'done' : 'EIO']);
+    expect(await results()).toEqual(Object.fromEntries(expected));
+    disk.mend();
+    expect(await results()).toEqual(good);
+  }),
+  (SECONDS + 30) * 1000,
+);
+
+test(
+  'what a sync failed to bring to the disk is there once a later one succeeds, wherever the power goes then',
+  onFailingDisk(async (disk) => {
+    const { recorded } = disk;
+    const agent = await disk.agent();
+    let line = 0;
+    const write = async (count = 1): Promise<void> => {
+      for (let i = 0; i < count; i++) {
+        await recorded.mark({ by: 'held', writes: ++line, file: 'held.md' });
+        const append = (fs: typeof import('node:fs'), own: Record<string, number>, path: string, text: string) => {
+          own['fd'] ??= fs.openSync(path, 'a');
+          fs.writeSync(own['fd'], text);
+        };
+        await agent.run(append, `${disk.folder}/held.md`, `line ${line}\n`);
+      }
+    };
+    const sync = (): Promise<string | undefined> => agent.code((fs, own) => fs.fsyncSync(own['fd'] ?? -1));
+    await write(3);
+    expect(await sync()).toBeUndefined();
+    await recorded.mark({ by: 'held', kept: line, file: 'held.md' });
+
+    disk.fail('sync', EIO, LOG);
+    await write(3);
+    expect(await sync()).toBe('EIO');
+    // It has not become true by having failed once.
+    expect(await sync()).toBe('EIO');
+    await write(2);
+    disk.mend();
+    expect(await sync()).toBeUndefined();
+    await recorded.mark({ by: 'held', kept: line, file: 'held.md' });
+    await write(2);
+
+    const random = new Random(SEED);
+    const { record } = disk;
+    const check = (left: Left) => keepsPromises(record, left);
+    const cut = (entries: readonly Entry[], most?: number) =>
+      cutPower({ ...record, entries }, 'strict', choosePoints(entries, 200, random), random, check, most);
+    expect(await cut(record.entries)).toEqual([]);
+    // The check finds a log that was not written again.
+    const isAgain = ({ op, path, length }: Entry): boolean => op === 'write' && path.endsWith(LOG) && length > 65_536;
+    expect(record.entries.filter(isAgain).length).toBeGreaterThan(0);
+    expect(
+      await cut(
+        record.entries.filter((entry) => !isAgain(entry)),
+        1,
+      ),
+    ).toHaveLength(1);
+  }),
+  (SECONDS + 30) * 1000,
+);
+
+/** Saves that make the log so long that it is moved into the database several times. */
+const saveMuch = (agent: Agent, folder: string): Promise<void> =>
+  agent.run((fs, _, dir) => {
+    for (let turn = 0; turn < 60; turn++) fs.writeFileSync(`${dir}/much-${turn % 6}.md`, `${turn} `.repeat(40_000));
+  }, folder);
+
+test.each([
+  ['syncs of the log', 'sync', LOG, 'sync fails'],
+  ['syncs of the database', 'sync', DATABASE, 'sync fails'],
+  ['writes to the database', 'write', DATABASE, 'write fails'],
+] as const)(
+  '%s that fail while the log is moved into the database cost nobody anything',
+  (_, call, end, op) =>
+    onFailingDisk(async (disk) => {
+      const agent = await disk.agent();
+      disk.fail(call, EIO, end);
+      await saveMuch(agent, disk.folder);
+      await disk.failed(op, end);
+      disk.mend();
+      await saveMuch(agent, disk.folder);
+      const sync = (fs: typeof import('node:fs'), _: unknown, path: string): void => {
+        const fd = fs.openSync(path, 'r');
+        fs.fsyncSync(fd);
+        fs.closeSync(fd);
+      };
+      expect(await agent.code(sync, disk.folder)).toBeUndefined();
+      await disk.recorded.rest();
+      const { stage } = disk.recorded;
+      const check = await stage.mend(['store', 'check']);
+      expect(check.stdout).toMatch(/sound|ok|no fault/i);
+      const log = readFileSync(join(stage.store, 'daemon.log'), 'utf8');
+      expect(log).toMatch(/store could not be looked after/);
+      expect(log).not.toMatch(/the server died/);
+    })(),
+  (SECONDS + 30) * 1000,
+);
+
+test.each([
+  ['EIO', EIO],
+  ['ENOSPC', ENOSPC],
+])(
+  'a write to the log that fails with %s fails so for the caller, and leaves what was there',
+  (name, errno) =>
+    onFailingDisk(async (disk) => {
+      const { stage } = disk.recorded;
+      const agent = await disk.agent();
+      const path = `${disk.folder}/note.md`;
+      const save = (text: string): Promise<string | undefined> =>
+        agent.code((fs, _, file, content) => fs.writeFileSync(file, content), path, text);
+      const other = `${disk.folder}/other.md`;
+      expect(await save('old\n')).toBeUndefined();
+      await agent.run((fs, own, file) => {
+        own['open'] = fs.openSync(file, 'w');
+        fs.writeSync(own['open'], 'written\n');
+      }, other);
+
+      disk.fail('write', errno, LOG);
+      expect(await save('new\n')).toBe(name);
+      expect(await agent.code((fs, own) => fs.closeSync(own['open'] ?? -1))).toBe(name);
+      for (const work of [
+        (fs: typeof import('node:fs'), _: unknown, dir: string) => fs.mkdirSync(`${dir}/folder`),
+        (fs: typeof import('node:fs'), _: unknown, dir: string) => fs.unlinkSync(`${dir}/note.md`),
+        (fs: typeof import('node:fs'), _: unknown, dir: string) => fs.renameSync(`${dir}/note.md`, `${dir}/b.md`),
+      ])
+        expect(await agent.code(work, disk.folder)).toBe(name);
+      expect(await stage.sh('cat "$1"', path)).toBe('old\n');
+      expect((await stage.status()).mounts).toHaveLength(1);
+
+      disk.mend();
+      expect(await stage.sh('cat "$1"', path)).toBe('old\n');
+      expect(await save('new\n')).toBeUndefined();
+      expect(await stage.sh('cat "$1"; ls "$2"', path, disk.folder)).toBe('new\nnote.md\nother.md\n');
+      // What could not be saved when it was closed is not lost.
+      await disk.recorded.rest();
+      const log = await stage.log('other.md');
+      const texts = await Promise.all(log.map(({ version }) => stage.show('other.md', version)));
+      expect(texts).toContain('written\n');
+      expect((await stage.mend(['store', 'check'])).code).toBe(0);
+      expect(readFileSync(join(stage.store, 'daemon.log'), 'utf8')).not.toMatch(/the server died/);
+    })(),
+  (SECONDS + 30) * 1000,
+);
