@@ -15,7 +15,7 @@ import { checkStore } from '../../src/store/check/check-store.js';
 import { MemoryFiles } from '../../src/store/memory-files.js';
 import { explain, openDatabase } from '../../src/store/open-database.js';
 import { Store } from '../../src/store/store.js';
-import { freshFolder } from './fresh-store.js';
+import { addTree, freshFolder, openStore } from './fresh-store.js';
 import { FROZEN, frozen } from './frozen.js';
 
 const PAGE = 4096;
@@ -181,4 +181,24 @@ test('a store whose log was lost is as it was when the log was last moved into i
   expect(checkStore(folder).faults).toEqual([{ check: 'log', message: 'its log does not begin as a log does' }]);
   expect(sentence(() => open().close())).toMatch(/is damaged \(its log does not begin/);
   expect(existsSync(`${file}-wal`)).toBe(true);
+});
+
+test('a store without any memory yet is sound, with a file that is being written too', () => {
+  const store = openStore(folder);
+  const { id: tree, root } = addTree(store);
+  store.write(() => {
+    const times = { mtime: 1, atime: 1, ctime: 1, shown: 1 };
+    const node = {
+      id: store.newId(),
+      tree,
+      mount: 0,
+      parent: root,
+      name: 'a.md',
+      kind: 'file',
+      content: null,
+    } as const;
+    store.insertNode({ ...node, size: 0, ...times });
+    store.insertDraft({ id: store.newId(), tree, node: node.id, path: 'a.md', session: 0, base: null, first: null });
+  });
+  expect(checkStore(folder)).toMatchObject({ faults: [] });
 });

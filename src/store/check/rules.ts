@@ -7,7 +7,8 @@ export interface Rule {
   readonly count: string;
 }
 
-const MISSING = 'NOT IN (SELECT id FROM content)';
+/** NULL is none: without the first half it would be missing from a table that is empty. */
+const missing = (column: string): string => `(${column} IS NOT NULL AND ${column} NOT IN (SELECT id FROM content))`;
 /** Files and folders of memory; local files of a mount may outlive the folder that they lay in. */
 const MEMORY = 'mount = 0 AND parent IS NOT NULL';
 
@@ -16,7 +17,7 @@ export const RULES: readonly Rule[] = [
   {
     check: 'files',
     found: 'files whose content is not there',
-    count: `SELECT count(*) FROM node WHERE content ${MISSING}`,
+    count: `SELECT count(*) FROM node WHERE ${missing('content')}`,
   },
   {
     check: 'files',
@@ -57,18 +58,18 @@ export const RULES: readonly Rule[] = [
   {
     check: 'versions',
     found: 'versions whose content is not there',
-    count: `SELECT count(*) FROM version WHERE content ${MISSING} OR base ${MISSING} OR written ${MISSING}`,
+    count: `SELECT count(*) FROM version WHERE ${missing('content')} OR ${missing('base')} OR ${missing('written')}`,
   },
   {
     check: 'versions',
     found: 'unsaved files whose beginning is not there',
-    count: `SELECT count(*) FROM draft WHERE base ${MISSING} OR first ${MISSING}`,
+    count: `SELECT count(*) FROM draft WHERE ${missing('base')} OR ${missing('first')}`,
   },
   {
     check: 'versions',
     found: 'records of imports whose content is not there',
-    count: `SELECT count(*) FROM import_base WHERE (sent ${MISSING} AND sent NOT IN (SELECT id FROM purged))
-      OR (stored ${MISSING} AND stored NOT IN (SELECT id FROM purged))`,
+    count: `SELECT count(*) FROM import_base WHERE (${missing('sent')} AND sent NOT IN (SELECT id FROM purged))
+      OR (${missing('stored')} AND stored NOT IN (SELECT id FROM purged))`,
   },
   {
     check: 'rows',
