@@ -17,6 +17,9 @@ const SERVED_AGE = 7 * 86_400 * 1e6;
  */
 const LOG_PAGES = 1000;
 const LOG_PAGES_MOST = 16_000;
+/** Pause, in ms, before everything is written again where a sync failed a second time; it doubles each time. */
+const PAUSE = 1000;
+const PAUSE_MOST = 600_000;
 
 /** Looks after a store beside the thread that serves it. */
 export class StoreCare {
@@ -24,6 +27,10 @@ export class StoreCare {
   readonly #thread: ServingThread;
   readonly #timers: readonly NodeJS.Timeout[];
   #isEnded = false;
+  /** Syncs that failed since the last one that went well. */
+  #failures = 0;
+  /** When everything is to be written again, in ms; until that is done no part of the log may be given up. */
+  #writesAgain: number | undefined;
 
   constructor(store: Store, thread: ServingThread) {
     this.#store = store;
@@ -62,14 +69,38 @@ export class StoreCare {
 
   #takeCare(): void {
     try {
+      if (this.#writesAgain !== undefined) {
+        if (Date.now() < this.#writesAgain) return;
+        this.#writeAgain();
+      }
       const [state] = this.#store.db.pragma('wal_checkpoint(NOOP)') as { log: number }[];
       const pages = state?.log ?? 0;
-      if (pages > LOG_PAGES) this.#store.db.pragma('wal_checkpoint(PASSIVE)');
+      if (pages <= LOG_PAGES) return;
+      this.#store.db.pragma('wal_checkpoint(PASSIVE)');
       if (pages > LOG_PAGES_MOST) this.#store.db.pragma('wal_checkpoint(RESTART)');
+      this.#failures = 0;
     } catch (error) {
-      // It may have been that of the log.
-      if (isSystemError(error, 'SQLITE_IOERR_FSYNC')) this.#store.log.doubt();
+      if (isSystemError(error, 'SQLITE_IOERR_FSYNC')) this.#syncFailed();
       log('warn', 'store could not be looked after', { error: describeError(error) });
     }
+  }
+
+  /** It may have been one of the log or of the database. */
+  #syncFailed(): void {
+    this.#store.log.doubt();
+    const pause = this.#failures === 0 ? 0 : Math.min(PAUSE_MOST, PAUSE * 2 ** (this.#failures - 1));
+    this.#failures++;
+    this.#writesAgain = Date.now() + pause;
+  }
+
+  /**
+   * Has everything written once more, since Linux takes for written what a sync failed to write. SQLite itself would copy
+   * again only what came to the log since the last time, and then give up the log, which alone has the rest for sure.
+   */
+  #writeAgain(): void {
+    // Puts every page into the log, and so into the database with the next complete checkpoint.
+    this.#store.db.exec('VACUUM');
+    this.#writesAgain = undefined;
+    log('warn', 'a sync of the store failed: all of it was written again');
   }
 }
