@@ -25,6 +25,7 @@ export interface Recorded {
 
 /** What a disk has after the power went. */
 export interface Left {
+  readonly state: DiskState;
   /** The folders of the store and of the plain memory, which may not be there. */
   readonly store: string;
   readonly plain: string;
@@ -99,7 +100,7 @@ async function look(
   try {
     materialise(state, root, left.root);
     materialise(state, plain, left.plain);
-    return await check({ store: join(left.root, store.slice(root.length)), plain: left.plain, marks });
+    return await check({ state, store: join(left.root, store.slice(root.length)), plain: left.plain, marks });
   } catch (error) {
     return [error instanceof Error ? `${error.message} ${String(error.cause ?? '')}` : String(error)];
   } finally {
@@ -109,14 +110,14 @@ async function look(
 
 /** Opens what is left of a store, and takes in what is left of the plain folder, as the next mount does. */
 export async function keepsPromises(
-  { plain: known }: Recorded,
-  { store: folder, plain, marks }: Left,
+  recorded: Recorded,
+  { state, store: folder, plain, marks }: Left,
 ): Promise<string[]> {
-  const found = traces(folder, marks);
+  const found = traces(state, recorded.store, marks);
   const store = reopen(folder);
   try {
     found.push(...broken(store, marks));
-    await mountAgain(store, known, plain);
+    await mountAgain(store, recorded.plain, plain);
     found.push(...broken(store, marks).map((fault) => `after the next mount, ${fault}`));
     found.push(...damage(store));
   } finally {

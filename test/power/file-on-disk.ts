@@ -117,11 +117,11 @@ export class FileOnDisk {
     for (const pending of this.#pending) if (pending.number < changes) pending.doubtful = true;
   }
 
-  /** What the disk has when the power goes now. */
+  /** What the disk has when the power goes now; not to be changed. */
   cut(random: Random): Bytes {
-    const disk = this.#durable.clone();
     const count = this.#pending.length;
-    if (count === 0) return disk;
+    if (count === 0) return this.#durable;
+    const disk = this.#durable.clone();
     const { sizeAfter, timeOf } = choose(random, count);
     const limits: { from: number; least: number; most: number }[] = [];
     let { size } = disk;

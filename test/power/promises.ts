@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename } from 'node:path';
 import { recoverDrafts, removeUnfinished } from '../../src/daemon/recovery.js';
 import { memoryHarness } from '../../src/harness/registry.js';
 import { takeIn } from '../../src/import/take-in.js';
@@ -8,12 +7,13 @@ import { checkDatabase } from '../../src/store/check/check-database.js';
 import { MemoryFiles } from '../../src/store/memory-files.js';
 import { Store } from '../../src/store/store.js';
 import type { TreeRow } from '../../src/store/tree-table.js';
+import type { DiskState } from './disk.js';
 import type { Marks, Worker } from './marks.js';
 
 /** Opens a store as a daemon does that finds it after the machine came up again. */
 export function reopen(folder: string): Store {
   const machine = () => readMachine(folder);
-  const store = new Store(folder, { create: true, check: 'quick', owner: 'after', machine });
+  const store = new Store(folder, { create: true, owner: 'after', machine });
   recoverDrafts(store, () => false);
   removeUnfinished(store);
   return store;
@@ -109,12 +109,11 @@ function linesOf(text: string): number {
 }
 
 /** What was purged is in no file of a store's folder. */
-export function traces(folder: string, { purged }: Marks): string[] {
-  if (purged.length === 0) return [];
-  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  return files.flatMap(({ name }) => {
-    const bytes = readFileSync(join(folder, name));
-    return purged.filter((word) => bytes.includes(word)).map((word) => `${name} has ${word}, which was purged`);
+export function traces(state: DiskState, folder: string, { purged }: Marks): string[] {
+  return [...state].flatMap(([path, thing]) => {
+    if (thing === 'folder' || !path.startsWith(`${folder}/`)) return [];
+    const there = purged.filter((word) => thing.used.includes(word));
+    return there.map((word) => `${basename(path)} has ${word}, which was purged`);
   });
 }
 
