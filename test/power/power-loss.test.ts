@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Random } from '../model/random.js';
 import { somebody } from '../mounted/stage.js';
@@ -5,6 +6,7 @@ import { withDeadline } from '../support/mounted.js';
 import type { TestUser } from '../support/users.js';
 import { choosePoints, cutPower, differences, keepsPromises, type Left, type Recorded } from './cuts.js';
 import { type Names, snapshotOf } from './disk.js';
+import { figuresOf } from './figures.js';
 import { type Entry, readRecord } from './record.js';
 import { RecordedStage } from './recorded-stage.js';
 import { live } from './workload.js';
@@ -14,22 +16,36 @@ const CUTS = Number(process.env['MEND_POWER_CUTS'] ?? 1000);
 const TURNS = Number(process.env['MEND_POWER_TURNS'] ?? 150);
 const SEED = Number(process.env['MEND_POWER_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
+/** Time that the work, and each cut, may take on a busy machine. */
+const WORK_SECONDS = 240 + TURNS;
+const CUT_SECONDS = 0.6;
+/** File that the figures are written to, for scripts/power-loss.mjs. */
+const REPORT = process.env['MEND_POWER_REPORT'];
+const figures: Record<string, number> = { seed: SEED };
+
 let user: TestUser | undefined;
 let stage: RecordedStage;
 let recorded: Recorded;
 
-beforeAll(async () => {
-  const somebodyElse = somebody();
-  user = somebodyElse;
-  stage = await RecordedStage.open(somebodyElse);
-  const begin = snapshotOf(stage.roots);
-  await withDeadline(240, [user.home], () => live(stage, { turns: TURNS, kills: 3 }));
-  const entries = readRecord(stage.record);
-  const [root, , plain] = stage.roots;
-  recorded = { entries, begin, root, store: stage.stage.store, marks: stage.marks, plain };
-}, 300_000);
+beforeAll(
+  async () => {
+    user = somebody();
+    stage = await RecordedStage.open(user);
+    const begin = snapshotOf(stage.roots);
+    await withDeadline(WORK_SECONDS, [user.home], () =>
+      live(stage, { turns: TURNS, kills: 3 + Math.floor(TURNS / 100) }),
+    );
+    const entries = readRecord(stage.record);
+    const [root, , plain] = stage.roots;
+    Object.assign(figures, figuresOf(entries));
+    recorded = { entries, begin, root, store: stage.stage.store, marks: stage.marks, plain };
+  },
+  (WORK_SECONDS + 60) * 1000,
+);
 
 afterAll(async () => {
+  if (REPORT !== undefined) writeFileSync(REPORT, JSON.stringify(figures));
+  else console.log(figures);
   await (stage?.stage.close() ?? user?.remove());
 });
 
@@ -47,13 +63,12 @@ test.each<[Names, number]>([
     const begin = performance.now();
     const points = choosePoints(recorded.entries, count, random);
     const faults = await cutPower(recorded, names, points, random, (left) => keepsPromises(recorded, left));
-    const seconds = ((performance.now() - begin) / 1000).toFixed(1);
-    console.log(
-      `seed ${SEED}: ${count} cuts of ${recorded.entries.length} calls in ${seconds} s, ${faults.length} with faults`,
-    );
+    figures[`cuts, ${names} names`] = count;
+    figures[`of these with a broken promise, ${names} names`] = faults.length;
+    figures[`seconds for them, ${names} names`] = Math.round((performance.now() - begin) / 1000);
     expect(faults.slice(0, 5)).toEqual([]);
   },
-  300_000,
+  300_000 + CUTS * CUT_SECONDS * 1000,
 );
 
 /** Stores that do not sync something: the same calls without some of the syncs. */

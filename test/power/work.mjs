@@ -40,7 +40,7 @@ const textOf = (turn) =>
 
 /**
  * @param {string} file
- * @param {string} flags
+ * @param {string | number} flags
  * @param {(fd: number) => void} work
  */
 function opened(file, flags, work) {
@@ -135,15 +135,18 @@ const roles = {
     });
   },
 
-  /** The same with O_SYNC: what write(2) returned for is kept. */
+  /** The same with O_SYNC or O_DSYNC: what write(2) returned for is kept. */
   direct() {
-    opened(`${name}.md`, 'as', (fd) => {
-      for (let line = 1; line <= Number(turns); line++) {
-        say({ writes: line, file: `${name}.md` });
-        fs.writeSync(fd, `line ${line}\n`);
-        say({ kept: line, file: `${name}.md` });
-      }
-    });
+    const { O_WRONLY, O_CREAT, O_APPEND, O_SYNC, O_DSYNC } = fs.constants;
+    let line = 0;
+    for (const kind of [O_SYNC, O_DSYNC])
+      opened(`${name}.md`, O_WRONLY | O_CREAT | O_APPEND | kind, (fd) => {
+        for (let turn = 0; turn < Number(turns) / 2; turn++) {
+          say({ writes: ++line, file: `${name}.md` });
+          fs.writeSync(fd, `line ${line}\n`);
+          say({ kept: line, file: `${name}.md` });
+        }
+      });
   },
 };
 
