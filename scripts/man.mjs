@@ -17,10 +17,7 @@ function release() {
 const { buildProgram } = await import('../dist/cli/program.js');
 const { manPages } = await import('../dist/cli/man/page.js');
 /** @type {{ file: string, text: string }[]} */
-const pages = manPages(
-  buildProgram(async () => undefined),
-  release(),
-);
+const pages = manPages(await buildProgram(async () => undefined), release());
 
 const wanted = new Set(pages.map(({ file }) => file));
 const superfluous = (existsSync(folder) ? readdirSync(folder) : []).filter((name) => !wanted.has(name));

@@ -19,7 +19,8 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.exit(ExitStatus.failed);
   });
   try {
-    await buildProgram(run).parseAsync(argv as string[]);
+    const program = await buildProgram(run, argv[2]);
+    await program.parseAsync(argv as string[]);
     return status;
   } catch (error) {
     return explain(error);

@@ -1,30 +1,47 @@
 import { Command } from 'commander';
 import { version } from '../daemon/version.js';
-import { addAdopt } from './commands/adopt.js';
-import { addCompletion } from './commands/completion.js';
-import { addDaemon } from './commands/daemon.js';
-import { addDoctor } from './commands/doctor.js';
-import { addEnv } from './commands/env.js';
 import { addHelp } from './commands/help.js';
-import { addMemory } from './commands/memory.js';
-import { addMount } from './commands/mount.js';
-import { addProject } from './commands/project.js';
-import { addRun } from './commands/run.js';
-import { addSession } from './commands/session.js';
-import { addStatus } from './commands/status.js';
-import { addStore } from './commands/store.js';
-import { addUnmount } from './commands/unmount.js';
 import { refuseOptionsOfGroups } from './default-command.js';
 import { hintAtHelp } from './usage-hint.js';
 
 /** Runs the work of a command and keeps its exit status: one of mend's, or that of a program that it started. */
 export type Run = (work: () => Promise<number>) => Promise<void>;
 
+type Add = (program: Command, run: Run) => void;
+
+interface Part {
+  readonly group: string;
+  /** The word that runs it. */
+  readonly name: string;
+  readonly load: () => Promise<Add>;
+}
+
+/** The commands, in the order of the help. Their code is loaded when it is needed: that takes longer than most commands. */
+const PARTS: readonly Part[] = [
+  { group: 'Memory folders:', name: 'mount', load: async () => (await import('./commands/mount.js')).addMount },
+  { group: 'Memory folders:', name: 'unmount', load: async () => (await import('./commands/unmount.js')).addUnmount },
+  { group: 'Memory folders:', name: 'status', load: async () => (await import('./commands/status.js')).addStatus },
+  { group: 'Agents:', name: 'run', load: async () => (await import('./commands/run.js')).addRun },
+  { group: 'Agents:', name: 'env', load: async () => (await import('./commands/env.js')).addEnv },
+  { group: 'Agents:', name: 'session', load: async () => (await import('./commands/session.js')).addSession },
+  { group: 'Memory:', name: 'memory', load: async () => (await import('./commands/memory.js')).addMemory },
+  { group: 'Memory:', name: 'adopt', load: async () => (await import('./commands/adopt.js')).addAdopt },
+  { group: 'Memory:', name: 'project', load: async () => (await import('./commands/project.js')).addProject },
+  { group: 'Set-up:', name: 'doctor', load: async () => (await import('./commands/doctor.js')).addDoctor },
+  { group: 'Set-up:', name: 'store', load: async () => (await import('./commands/store.js')).addStore },
+  { group: 'Set-up:', name: 'daemon', load: async () => (await import('./commands/daemon.js')).addDaemon },
+  { group: 'Set-up:', name: 'completion', load: async () => (await import('./commands/completion.js')).addCompletion },
+];
+
+/** Commands that look at the other ones. */
+const NEEDS_ALL = new Set(['completion']);
+
 /**
  * The tree of all commands, with what their help, completion and man pages say: names, descriptions, arguments and
  * options. Nothing else says it again.
+ * @param first the first word of a command line; of a command that needs no other one, only that is in the tree
  */
-export function buildProgram(run: Run): Command {
+export async function buildProgram(run: Run, first?: string): Promise<Command> {
   const program = new Command('mend')
     .description('live, versioned, merge-safe memory for coding agents')
     .version(version, '-V, --version', 'print the version')
@@ -32,23 +49,13 @@ export function buildProgram(run: Run): Command {
     .configureHelp({ subcommandTerm: term })
     .enablePositionalOptions()
     .exitOverride();
-  program.commandsGroup('Memory folders:');
-  addMount(program, run);
-  addUnmount(program, run);
-  addStatus(program, run);
-  program.commandsGroup('Agents:');
-  addRun(program, run);
-  addEnv(program, run);
-  addSession(program, run);
-  program.commandsGroup('Memory:');
-  addMemory(program, run);
-  addAdopt(program, run);
-  addProject(program, run);
-  program.commandsGroup('Set-up:');
-  addDoctor(program, run);
-  addStore(program, run);
-  addDaemon(program, run);
-  addCompletion(program, run);
+  const alone = PARTS.filter(({ name }) => name === first && !NEEDS_ALL.has(name));
+  const parts = alone.length > 0 ? alone : PARTS;
+  const adds = await Promise.all(parts.map(({ load }) => load()));
+  for (const [i, { group }] of parts.entries()) {
+    program.commandsGroup(group);
+    adds[i]?.(program, run);
+  }
   for (const group of [program, ...program.commands]) if (group.commands.length > 0) addHelp(group);
   hintAtHelp(program);
   refuseOptionsOfGroups(program);

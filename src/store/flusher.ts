@@ -2,8 +2,8 @@ import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, readSync, wri
 
 /** Bytes of the write-ahead log that a daemon makes room for. */
 const RESERVE = 16 * 1024 * 1024;
-/** Bytes that are written again in one go. */
-const CHUNK = 1024 * 1024;
+/** What is written again in one go; where there are only zeros, which is room and no log, nothing is. */
+const ZEROS = Buffer.alloc(64 * 1024);
 
 /** Forces the write-ahead log to the disk on a thread of its own; calls that come meanwhile share the next flush. */
 export class Flusher {
@@ -93,11 +93,11 @@ export class Flusher {
   #settle(): void {
     if (!this.#isInDoubt) return;
     this.#exclusively(() => {
-      const bytes = Buffer.alloc(CHUNK);
-      for (let at = 0, read = 0; ; at += read) {
-        read = readSync(this.#fd, bytes, 0, CHUNK, at);
-        if (read === 0) break;
-        writeSync(this.#fd, bytes, 0, read, at);
+      const bytes = Buffer.alloc(ZEROS.length);
+      for (let at = 0, length = 0; ; at += length) {
+        length = readSync(this.#fd, bytes, 0, bytes.length, at);
+        if (length === 0) break;
+        if (bytes.compare(ZEROS, 0, length, 0, length) !== 0) writeSync(this.#fd, bytes, 0, length, at);
       }
       this.#isInDoubt = false;
     });

@@ -202,7 +202,8 @@ export class ViewOperations {
     const before = repeated(view, caller);
     if (before) return repeating.repeatRelease(view, id, fh, before);
     const handle = handleFor(view, caller, id, fh);
-    if (!handle) return errno.EBADF;
+    // One that is sent again may have been done by the process that did not come to answer it.
+    if (!handle) return caller.resent ? 0 : errno.EBADF;
     const { serial } = handle;
     // Stays in the table until it is done: a mount that ends meanwhile looks after what is open.
     const result = merged(view, caller, () => release(view, handles.at(serial)));

@@ -25,7 +25,7 @@ function commandsUnder(command: Command): Command[] {
   return [command, ...children.flatMap(commandsUnder)];
 }
 
-const commands = commandsUnder(buildProgram(async () => undefined)).map(
+const commands = commandsUnder(await buildProgram(async () => undefined)).map(
   (command) => [commandWords(command), command] as const,
 );
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one

@@ -202,7 +202,7 @@ test(
       ).toEqual([]);
       logged.length = 0;
     }
-    for (let turn = 0; turn < 500 && fuzzers.some(({ waiting }) => waiting > 0); turn++) {
+    for (let turn = 0; turn < 6000 && fuzzers.some(({ waiting }) => waiting > 0); turn++) {
       await delay(10);
       for (const fuzzer of fuzzers) fuzzer.take();
     }

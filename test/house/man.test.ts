@@ -12,14 +12,11 @@ const folder = join(root, 'packaging/man');
 const files = readdirSync(folder).sort();
 const script = join(root, 'scripts/man.mjs');
 
-test('the committed pages are what the commands say: run node scripts/man.mjs after a build', () => {
+test('the committed pages are what the commands say: run node scripts/man.mjs after a build', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
   const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
   const date = /^## \[?[^\]\n]+\]? - (\d{4}-\d\d-\d\d)$/m.exec(changes)?.[1] ?? '';
-  const pages = manPages(
-    buildProgram(async () => undefined),
-    { version, date },
-  );
+  const pages = manPages(await buildProgram(async () => undefined), { version, date });
   expect(pages.map(({ file }) => file).sort()).toEqual(files);
   for (const { file, text } of pages) expect(readFileSync(join(folder, file), 'utf8'), file).toBe(text);
 });

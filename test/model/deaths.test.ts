@@ -4,7 +4,7 @@ import { COUNT, ManySchedules, SEED } from './many-schedules.js';
 /** How often the process dies among all the places where it may: several times in a schedule. */
 const ONE_IN = 60;
 /** Schedules: each death takes as long as dozens of calls. */
-const PLAYED = Math.ceil(COUNT / 50);
+const PLAYED = Math.ceil(COUNT / 100);
 
 test.each([1, 2] as const)(
   `${PLAYED} random schedules on %i mount(s) keep what was promised, whenever the process that serves dies`,
