@@ -83,7 +83,7 @@ it(
       'codex rollout_summaries/a.md',
     ]);
     const [log, status] = [await person.json<{ file: string }[]>('memory', 'log'), await person.json<Status>('status')];
-    expect(new Set(log.map(({ file }) => file))).toEqual(new Set(['MEMORY.md', 'rollout_summaries/a.md']));
+    expect(new Set(log.map(({ file }) => file))).toEqual(new Set(['codex:MEMORY.md', 'codex:rollout_summaries/a.md']));
     expect(status.mounts[0]).toMatchObject({ harness: 'codex', files: 2, bytes: 8 });
     const elsewhere = await env(join(person.user.home, 'two'));
     expect((await shell('ls -A "$1"', elsewhere.memory)).split('\n').filter(Boolean)).toEqual([
