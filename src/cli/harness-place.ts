@@ -40,8 +40,8 @@ export function folderAt(harness: MemoryHarness, place: HarnessPlace): string | 
   );
 }
 
-/** Every real path that the memory folder of a checkout may have now, for what is mounted already. */
-export function possibleFolders(harness: MemoryHarness, root: string, project: number): string[] {
+/** Every real path that the memory folder of a checkout may have now, those that are there first. */
+export function possibleFolders(harness: MemoryHarness, root: string, project: number | undefined): string[] {
   const place = harnessPlace(harness, root, project);
   const folder = harness.memoryFolder(place);
   if (folder === undefined) return [];

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { ResponseError } from 'vscode-jsonrpc/node.js';
+import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node.js';
 import { isSystemError, MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { ExitStatus } from './exit-status.js';
@@ -34,7 +34,8 @@ function explain(error: unknown): ExitStatus {
     return error.kind === 'usage' ? ExitStatus.usage : ExitStatus.failed;
   }
   if (error instanceof ResponseError) {
-    complain(error.message);
+    const isOld = error.code === ErrorCodes.MethodNotFound;
+    complain(isOld ? 'the daemon that runs is of another version of mend: run "mend daemon restart"' : error.message);
     return ExitStatus.failed;
   }
   // Nobody foresaw this one; where it comes from is for whoever looks into it.

@@ -1,9 +1,12 @@
+import { statusRequest } from '../daemon/control-protocol.js';
+import { askDaemon } from '../daemon/launch.js';
 import { processSpace } from '../daemon/process-space.js';
 import { processTree } from '../daemon/process-tree.js';
 import { livingProcesses } from '../daemon/session-register.js';
 import { MendError } from '../errors.js';
 import type { NamedSession } from '../store/named-sessions.js';
 import type { Store } from '../store/store.js';
+import { ownStoreFolder } from './context.js';
 import { isoTime, localTime } from './output.js';
 
 /** What commands say of a session. */
@@ -21,14 +24,23 @@ export interface SessionEntry {
   readonly processes: readonly number[];
 }
 
-/** Sessions with the processes that they have now. */
-export function entriesOf(store: Store, sessions: readonly NamedSession[]): SessionEntry[] {
+/** The processes that serve: they are nobody's, also where `mend run` started them. */
+export async function servingProcesses(): Promise<number[]> {
+  const status = await askDaemon(ownStoreFolder(), (rpc) => rpc.sendRequest(statusRequest));
+  return [status?.pid, status?.supervisor_pid].filter((pid) => typeof pid === 'number');
+}
+
+/**
+ * Sessions with the processes that they have now.
+ * @param serving what `servingProcesses` gave
+ */
+export function entriesOf(store: Store, sessions: readonly NamedSession[], serving: readonly number[]): SessionEntry[] {
   const names = new Map(store.projects.list(store.machine).map(({ id, name }) => [id, name]));
   const living = livingProcesses(store, processSpace());
   return sessions.map(({ id, name, project, ...session }) => {
     const own = living.filter((one) => one.id === id);
     // A run within this one is a session of its own.
-    const others = living.filter((one) => one.id !== id).map(({ pid }) => pid);
+    const others = [...serving, ...living.filter((one) => one.id !== id).map(({ pid }) => pid)];
     const roots = own.map(({ pid }) => pid);
     const processes = roots.length === 0 ? [] : processTree(roots, others).map(({ pid }) => pid);
     return {

@@ -72,9 +72,11 @@ async function ask<T>(find: () => Promise<ControlClient | undefined>, work: Daem
  */
 async function ensureDaemon(folder: string): Promise<ControlClient> {
   loadNative();
-  for (const end = Date.now() + PATIENCE; Date.now() < end; ) {
+  for (const end = Date.now() + PATIENCE; ; ) {
     const running = await findDaemon(folder);
     if (running) return running;
+    // After it was looked for: on a machine that is busy, the one started here may have taken all the time.
+    if (Date.now() >= end) break;
     // Where another daemon holds the lock, the one started here ends at once; the other answers soon, or is ending.
     if (!(await startDaemon(folder))) await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }

@@ -132,7 +132,8 @@ const PAUSE = 5;
 export function livingProcesses(store: Store, space: string): SessionProcess[] {
   return store.sessions.named.processes(space).filter(({ pid, start }) => {
     const info = procProcesses.info(pid);
-    if (info && (info.start ?? start) === start) return true;
+    // What ends may still close files, and is of its session until it is gone.
+    if (info && (info.start ?? start) === start) return procProcesses.end(pid)?.exiting !== true;
     if (store.db.inTransaction) store.sessions.named.removeProcess(space, pid);
     return false;
   });

@@ -69,7 +69,7 @@ export class SessionFinder {
     };
     if (processes.length === this.#registered.size && processes.every(same)) return;
     this.#registered = new Map(processes.map((one) => [one.pid, one]));
-    this.#threads.clear();
+    for (const remembered of this.#threads.values()) remembered.until = 0;
   }
 
   /** The process and session of a thread that waits for an answer; a thread that is gone is in a session of its own kind. */

@@ -20,6 +20,9 @@ beforeAll(async () => {
     echo y > other.md`);
   await person.user.run(['sh', '-euc', 'echo x > "$1/$2"', 'sh', person.memory, QUOTED]);
   await person.done('memory', 'rm', 'gone.md');
+  await person.shell('cd; mkdir bin; printf "#!/bin/sh\n" > bin/claude; chmod +x bin/claude');
+  const env = { PATH: `${person.user.home}/bin:${process.env['PATH']}` };
+  expect(await person.mend(['run', '--session', 'spring', 'claude'], { env })).toMatchObject({ code: 0, stderr: '' });
   await person.shell(`mkdir -p "${person.repository}/memory" "${person.repository}/dir one"`);
 });
 
@@ -60,6 +63,10 @@ const cases: readonly (readonly [typed: string, words: readonly string[]])[] = [
   ['mend mount di⇥', ['mount', 'dir one/']],
   ['mend memory import --from=di⇥', ['memory', 'import', '--from=dir one/']],
   ['mend memory export di⇥', ['memory', 'export', 'dir one/']],
+  ['mend run cl⇥', ['run', 'claude']],
+  ['mend run --session sp⇥cl⇥', ['run', '--session', 'spring', 'claude']],
+  ['mend run claude --sess⇥', ['run', 'claude', '--sess']],
+  ['mend session show sp⇥', ['session', 'show', 'spring']],
   ['mend project link my⇥', ['project', 'link', 'my garden']],
 ];
 

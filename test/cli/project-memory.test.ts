@@ -62,6 +62,7 @@ describe('an agent with a shell', { timeout: 180_000 }, () => {
     const sentence = /projects\/The-Garden-.* and .* are both for .*: put what they hold together in one of them/;
     await me.refused(['mount'], sentence);
     await me.refused(['memory', 'import'], sentence);
+    expect((await me.person.mend(['doctor'])).stdout).toMatch(/The-Garden-\S+ and \S+ are both for/);
   });
 
   test('finds modes as the convention wants them, whatever they were', async () => {

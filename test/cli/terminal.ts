@@ -18,7 +18,7 @@ export class Typist {
   readonly #child: ChildProcess;
   #output = '';
 
-  constructor(person: Person, command: string) {
+  constructor(person: { readonly user: Pick<Person['user'], 'spawn'>; readonly repository: string }, command: string) {
     const env = { TERM: 'xterm-256color', LC_ALL: 'C.UTF-8' };
     this.#child = person.user.spawn(onPty(command), { cwd: person.repository, env });
     this.#child.stdout?.on('data', (chunk: Buffer) => {

@@ -29,6 +29,12 @@ const commands = [
   ['memory', 'purge'],
   ['project'],
   ['project', 'list'],
+  ['run'],
+  ['env'],
+  ['session'],
+  ['session', 'list'],
+  ['session', 'show'],
+  ['session', 'end'],
 ];
 
 describe('help and version', () => {

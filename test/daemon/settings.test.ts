@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readSettings, settingsFile } from '../../src/daemon/settings.js';
+import { DEFAULT_SETTINGS, readSettings, settingsFile } from '../../src/daemon/settings.js';
+import { chosenByName } from '../../src/harness/registry.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 
 let home: string;
@@ -22,8 +23,12 @@ function write(text: string): string {
   return file;
 }
 
+/** The archive of a harness goes with it, and is not named. */
+const harnessFault = new RegExp(`"harnesses" must be a list such as \\[claude\\], of ${chosenByName.join(', ')}$`);
+
 test('without a file, and with an empty one, everything has its default', () => {
-  const defaults = { limits: DEFAULT_LIMITS, harnesses: ['claude'] };
+  const defaults = DEFAULT_SETTINGS;
+  expect(defaults).toMatchObject({ limits: DEFAULT_LIMITS, harnesses: undefined, programs: {} });
   expect(readSettings(env)).toEqual(defaults);
   write('');
   expect(readSettings(env)).toEqual(defaults);
@@ -34,6 +39,7 @@ test('without a file, and with an empty one, everything has its default', () => 
 test('what the file says is used, the rest keeps its default', () => {
   write('limits:\n  files: 10\n  file_bytes: 2048\nharnesses: [claude]\n');
   expect(readSettings(env)).toEqual({
+    ...DEFAULT_SETTINGS,
     limits: { files: 10, fileBytes: 2048, bytes: DEFAULT_LIMITS.bytes },
     harnesses: ['claude'],
   });
@@ -45,7 +51,7 @@ test('XDG_CONFIG_HOME is respected when it is absolute', () => {
 });
 
 test.each([
-  ['limit: {}\n', /there is no setting "limit"; there are harnesses, limits$/],
+  ['limit: {}\n', /there is no setting "limit"; there are harnesses, programs, limits, codex$/],
   [
     'limits:\n  file: 3\n',
     /there is no setting "limits\.file"; there are limits\.files, limits\.bytes, limits\.file_bytes$/,
@@ -55,9 +61,9 @@ test.each([
   ['limits:\n  files: 0\n', /"limits\.files" must be a whole number from 1 to 100000$/],
   ['limits:\n  bytes: 1.5\n', /"limits\.bytes" must be a whole number/],
   ['limits:\n  bytes: many\n', /"limits\.bytes" must be a whole number/],
-  ['harnesses: claude\n', /"harnesses" must be a list such as \[claude\], of claude$/],
+  ['harnesses: claude\n', harnessFault],
   ['harnesses: []\n', /"harnesses" must be a list such as/],
-  ['harnesses: [vim]\n', /"harnesses" must be a list such as \[claude\], of claude$/],
+  ['harnesses: [vim]\n', harnessFault],
   ['- a\n', /must hold keys and values/],
   ['limits:\n  files: 1\n  files: 2\n', /is not valid YAML \(line 3\)/],
   ['a: [1\n', /is not valid YAML/],

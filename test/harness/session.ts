@@ -20,12 +20,19 @@ export interface SessionSetting {
   readonly account: Account;
 }
 
+/** What starts the program in its place, such as `mend run`. */
+export interface SessionLauncher {
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Where one session runs. */
 export interface SessionPlace {
   /** Becomes `HOME`. */
   readonly home: string;
   /** The working folder. */
   readonly folder: string;
+  readonly launcher?: SessionLauncher;
 }
 
 /** A session that has ended well. */
@@ -42,7 +49,8 @@ export function asAccount(account: Account, command: readonly string[]): string[
   return ['setpriv', `--reuid=${account.uid}`, `--regid=${account.gid}`, '--init-groups', ...command];
 }
 
-function environment(port: number, home: string): NodeJS.ProcessEnv {
+/** The environment in which the program reaches the stub and nobody else. */
+export function environment(port: number, home: string): NodeJS.ProcessEnv {
   return {
     PATH: process.env['PATH'],
     HOME: home,
@@ -93,9 +101,10 @@ function openingOf(request: ModelRequest | undefined): string {
 export async function runSession(setting: SessionSetting, place: SessionPlace, script: Script): Promise<Session> {
   const { binary, loopback, stub, account } = setting;
   const conversation = stub.converse(script);
-  const command = loopback.enter(asAccount(account, [binary, '--print', '--output-format', 'json']));
+  const { command: start = [binary], env = {} } = place.launcher ?? {};
+  const command = loopback.enter(asAccount(account, [...start, '--print', '--output-format', 'json']));
   const prompt = `This is ${conversation.token}. Look after the notes.`;
-  const ended = await runToEnd(command, prompt, place.folder, environment(loopback.port, place.home));
+  const ended = await runToEnd(command, prompt, place.folder, { ...environment(loopback.port, place.home), ...env });
   if (conversation.failure) throw conversation.failure;
   if (ended.status !== 0 || !conversation.finished) {
     throw new Error(`Claude Code ended with ${ended.status} before its script did: ${ended.output.slice(0, 2000)}`);

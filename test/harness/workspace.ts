@@ -1,10 +1,19 @@
-import { join } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { Typist } from '../cli/terminal.js';
 import { leftoverMounts, withDeadline } from '../support/mounted.js';
 import { programPath } from '../support/program.js';
 import { currentUser, isRoot, type TestUser, throwAwayUser } from '../support/users.js';
 import { type Loopback, openLoopback } from './loopback.js';
-import { ModelStub, type Script } from './model-stub.js';
-import { runSession, SESSION_TIMEOUT_MS, type Session } from './session.js';
+import { type Conversation, ModelStub, type Script } from './model-stub.js';
+import {
+  asAccount,
+  environment,
+  runSession,
+  SESSION_TIMEOUT_MS,
+  type Session,
+  type SessionLauncher,
+} from './session.js';
 
 /** When a session is still not over, because its mount does not answer, the mount is taken away; in seconds. */
 const DEADLINE_S = SESSION_TIMEOUT_MS / 1000 + 10;
@@ -119,10 +128,37 @@ export class Workspace {
     return found.split('\n').filter((name) => name !== '');
   }
 
+  /** `mend run claude` with options of that. */
+  launcher(...options: string[]): SessionLauncher {
+    return {
+      command: [process.execPath, programPath(), 'run', ...options, 'claude'],
+      env: {
+        PATH: `${dirname(this.#binary)}:${process.env['PATH']}`,
+        MEND_STORE_DIR: join(this.home, 'store'),
+      },
+    };
+  }
+
+  /** A shell on a terminal, in the repository, from which the program reaches the stub. */
+  terminal(home: Home, env: Readonly<Record<string, string>>): Typist {
+    const all = { ...environment(this.#loopback.port, home.path), ...env, TERM: 'xterm-256color' };
+    const spawned = (command: readonly string[], cwd: string): ChildProcess => {
+      const [program = '', ...args] = this.#loopback.enter(asAccount(this.#user, command));
+      return spawn(program, args, { cwd, env: all });
+    };
+    const user = { spawn: (command: readonly string[]) => spawned(command, this.repository) };
+    return new Typist({ user, repository: this.repository }, 'exec bash --norc --noprofile -i');
+  }
+
+  /** Prepares a conversation that a prompt with its token begins. */
+  converse(script: Script): Conversation {
+    return this.#stub.converse(script);
+  }
+
   /** Runs one session of Claude Code in a folder (by default the repository). */
-  session(home: Home, script: Script, folder = this.repository): Promise<Session> {
+  session(home: Home, script: Script, folder = this.repository, launcher?: SessionLauncher): Promise<Session> {
     const setting = { binary: this.#binary, loopback: this.#loopback, stub: this.#stub, account: this.#user };
-    const place = { home: home.path, folder };
+    const place = { home: home.path, folder, ...(launcher ? { launcher } : {}) };
     return withDeadline(DEADLINE_S, [home.memory], () => runSession(setting, place, script));
   }
 

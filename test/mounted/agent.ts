@@ -28,6 +28,14 @@ export function shared(name: string, source: string): string {
 /** A shell that mend takes for Claude Code by the name of its program: what it starts is a session of its own. */
 export const harnessShell = (): string => shared('claude', '/bin/sh');
 
+/** A command in front of the shell that starts an agent, such as `mend run`. */
+export interface Launcher {
+  /** Is given the arguments of that shell. */
+  readonly command: readonly [string, ...string[]];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /**
  * A process of a test user that runs functions one at a time. By default it is the child of a program named like a
  * harness, and so a session of its own; with `session: 'inherited'` it is in that of the tests.
@@ -45,10 +53,16 @@ export class Agent {
     this.pid = pid;
   }
 
-  static async start(user: TestUser, session: 'own' | 'inherited' = 'own'): Promise<Agent> {
+  static async start(user: TestUser, session: 'own' | 'inherited' | Launcher = 'own'): Promise<Agent> {
     const program = [process.execPath, shared('agent.mjs', join(import.meta.dirname, 'agent.mjs'))] as const;
-    const command = session === 'own' ? ([harnessShell(), '-c', '"$0" "$1"; exit $?', ...program] as const) : program;
-    const child = user.spawn(command, { cwd: '/', stdio: ['pipe', 'pipe', 'ignore'] });
+    const shell = ['-c', '"$0" "$1"; exit $?', ...program] as const;
+    const { command, ...place } =
+      session === 'inherited'
+        ? { command: program, cwd: '/' }
+        : session === 'own'
+          ? { command: [harnessShell(), ...shell] as const, cwd: '/' }
+          : { ...session, command: [...session.command, ...shell] as const };
+    const child = user.spawn(command, { ...place, stdio: ['pipe', 'pipe', 'ignore'] });
     if (!child.stdout) throw new Error('the agent has no output');
     child.stdin?.on('error', () => undefined);
     const gone = once(child, 'close');

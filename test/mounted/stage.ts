@@ -1,12 +1,12 @@
 import { realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { withDeadline } from '../support/mounted.js';
 import { listProcesses } from '../support/processes.js';
 import { programPath } from '../support/program.js';
 import { currentUser, isRoot, type RunResult, type TestUser, throwAwayUser } from '../support/users.js';
-import { Agent } from './agent.js';
+import { Agent, harnessShell, type Launcher } from './agent.js';
 
 /** An entry of `mend memory log --json`. */
 export interface Version {
@@ -130,6 +130,23 @@ export class Stage {
     const agent = await Agent.start(this.user, session);
     this.#agents.push(agent);
     return agent;
+  }
+
+  /** An agent that `mend run` starts in the repository, with options of that. */
+  async runAgent(...options: string[]): Promise<Agent> {
+    const agent = await Agent.start(this.user, this.launcher(...options));
+    this.#agents.push(agent);
+    return agent;
+  }
+
+  /** `mend run claude`, where that is a shell. */
+  launcher(...options: string[]): Launcher {
+    const PATH = `${dirname(harnessShell())}:${process.env['PATH']}`;
+    return {
+      command: [process.execPath, programPath(), 'run', ...options, 'claude'],
+      cwd: this.repository,
+      env: { MEND_STORE_DIR: this.store, PATH },
+    };
   }
 
   /** Ends the daemon in order by a signal to the process that serves, or kills all of it; waits until it is gone. */

@@ -18,12 +18,13 @@ afterEach(async () => {
   await user.remove();
 });
 
-/** Makes a repository with one commit, and a `mend` on PATH as `npm link` would; gives back the PATH. */
+/** Makes a repository with one commit, a `mend` on PATH as `npm link` would, and a program in the place of Claude Code; gives back the PATH. */
 async function prepare(): Promise<string> {
   const script = `set -e
     mkdir -p project bin
     printf '#!/bin/sh\\nexec "%s" "%s" "$@"\\n' "$1" "$2" > bin/mend
-    chmod +x bin/mend
+    printf '#!/bin/sh\\necho "$@"\\n' > bin/claude
+    chmod +x bin/mend bin/claude
     git init -q project
     git -C project -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m first`;
   const made = await user.run(['sh', '-c', script, 'sh', process.execPath, programPath()]);
@@ -36,11 +37,11 @@ test('the tour does what it says', async () => {
   expect(steps.length).toBeGreaterThanOrEqual(5);
   const PATH = await prepare();
   const script = steps.map((step) => step.commands).join(`echo '${separator}'\n`);
-  const result = await withDeadline(50, [user.home], () =>
+  const result = await withDeadline(100, [user.home], () =>
     user.run(['bash', '--norc', '-euo', 'pipefail', '-c', script], {
       cwd: join(user.home, 'project'),
       env: { PATH },
-      timeout: 55,
+      timeout: 105,
     }),
   );
   expect(result, result.stderr).toMatchObject({ code: 0, signal: null });
@@ -50,7 +51,7 @@ test('the tour does what it says', async () => {
     if (step.output !== undefined) expect(outputs[index]).toMatch(outputPattern(step.output));
   });
   expect(leftoverMounts(user.home)).toEqual([]);
-});
+}, 120_000);
 
 test('the tour begins with the words that the README promises', () => {
   const [first, ...rest] = readTour(readme);

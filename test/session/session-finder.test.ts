@@ -151,6 +151,49 @@ describe('a harness', () => {
   });
 });
 
+describe('a registered process', () => {
+  const registered = (pid: number, name: string, start = startTime(pid)) => ({
+    pid,
+    start: start ?? 0,
+    session: { key: `named/${name}`, name },
+  });
+
+  it('is the session of everything it starts, a harness included; the nearest one counts', async () => {
+    const script = `${asHarness(sh)} -c 'sleep 60 & echo $!; setsid sleep 60 & echo $!; wait' & echo $!; wait`;
+    const { pid, pids } = await start(sh, ['-c', script], 3);
+    const harness = pids.find((one) => procProcesses.executable(one)?.endsWith('/claude')) ?? 0;
+    const others = pids.filter((one) => one !== harness);
+    for (const child of others) await expect.poll(() => startTime(child)).toBeTypeOf('number');
+    for (const one of pids) expect(finder.find(one).session.name).toBe(`claude ${harness}`);
+    finder.register([registered(pid, 'outer')]);
+    // At once: what was remembered counts no more.
+    for (const one of [pid, ...pids])
+      expect(finder.find(one)).toEqual({ pid: one, session: registered(pid, 'outer').session });
+    finder.register([registered(pid, 'outer'), registered(harness, 'inner')]);
+    expect(finder.find(pid).session.name).toBe('outer');
+    for (const one of pids) expect(finder.find(one).session.name).toBe('inner');
+    finder.register([]);
+    expect(finder.find(pid).session.name).toBe(`session ${pid}`);
+    for (const one of pids) expect(finder.find(one).session.name).toBe(`claude ${harness}`);
+  });
+
+  it('is known by its start: another one that has its id is not it', async () => {
+    const { pid } = await start('sleep', ['60']);
+    finder.register([registered(pid, 'before', (startTime(pid) ?? 0) - 1)]);
+    expect(finder.find(pid).session.name).toBe(`session ${pid}`);
+  });
+
+  it('that ended has left its process known for what it was', async () => {
+    const { child, pid } = await start('sleep', ['60']);
+    finder.register([registered(pid, 'garden')]);
+    const before = finder.find(pid);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    finder.register([]);
+    expect(finder.find(pid)).toEqual(before);
+  });
+});
+
 test('a thread is in the session of its process', async () => {
   const { pid } = await start(process.execPath, ['-e', 'console.log(process.pid); setTimeout(() => {}, 60000)'], 1);
   const threads = readdirSync(`/proc/${pid}/task`).map(Number);

@@ -4,7 +4,7 @@ import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { MendError } from '../../errors.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
-import { entriesOf, type SessionEntry, sessionByName } from '../named-session.js';
+import { entriesOf, type SessionEntry, servingProcesses, sessionByName } from '../named-session.js';
 import { complain, counted, printLine } from '../output.js';
 import type { Run } from '../program.js';
 import { sessionName } from '../session-name.js';
@@ -18,11 +18,12 @@ export function addSessionEnd(command: Command, run: Run): void {
 }
 
 async function end(name: string): Promise<ExitStatus> {
+  const serving = await servingProcesses();
   const before = await withStore(false, (store) =>
     store.write((): SessionEntry | undefined => {
       const session = sessionByName(store, name);
       if (session.ended !== null) throw new MendError(`session "${name}" has ended already`);
-      const [entry] = entriesOf(store, [session]);
+      const [entry] = entriesOf(store, [session], serving);
       store.sessions.named.end(session.id, store.now);
       return entry;
     }, true),

@@ -3,7 +3,7 @@ import { storeExists } from '../../store/location.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
-import { entriesOf, sessionDocument, stateOf } from '../named-session.js';
+import { entriesOf, type SessionEntry, servingProcesses, sessionDocument, stateOf } from '../named-session.js';
 import { localTime, printJson, printLine, printTable } from '../output.js';
 import type { Run } from '../program.js';
 
@@ -26,14 +26,7 @@ export function addSessionList(command: Command, parent: Command, run: Run): voi
 }
 
 async function list(all: boolean, json: boolean): Promise<ExitStatus> {
-  const entries = storeExists(ownStoreFolder())
-    ? await withStore(false, (store) =>
-        entriesOf(
-          store,
-          store.sessions.named.list().filter(({ ended }) => all || ended === null),
-        ),
-      )
-    : [];
+  const entries = storeExists(ownStoreFolder()) ? await found(all) : [];
   if (json) printJson(entries.map(sessionDocument));
   else if (entries.length === 0) printLine('there is no session: "mend run <harness>" starts one');
   else
@@ -46,4 +39,12 @@ async function list(all: boolean, json: boolean): Promise<ExitStatus> {
       [5],
     );
   return ExitStatus.done;
+}
+
+async function found(all: boolean): Promise<SessionEntry[]> {
+  const serving = await servingProcesses();
+  return withStore(false, (store) => {
+    const sessions = store.sessions.named.list().filter(({ ended }) => all || ended === null);
+    return entriesOf(store, sessions, serving);
+  });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
-import { entriesOf, sessionByName, sessionDocument, stateOf } from '../named-session.js';
+import { entriesOf, servingProcesses, sessionByName, sessionDocument, stateOf } from '../named-session.js';
 import { localTime, printJson, printLine } from '../output.js';
 import type { Run } from '../program.js';
 import { sessionName } from '../session-name.js';
@@ -15,9 +15,10 @@ export function addSessionShow(command: Command, run: Run): void {
 }
 
 async function show(name: string, json: boolean): Promise<ExitStatus> {
+  const serving = await servingProcesses();
   const { entry, trace } = await withStore(false, (store) => {
     const session = sessionByName(store, name);
-    const [found] = entriesOf(store, [session]);
+    const [found] = entriesOf(store, [session], serving);
     return { entry: found, trace: store.sessions.named.trace(session.id) };
   });
   if (!entry) return ExitStatus.failed;

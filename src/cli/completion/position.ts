@@ -31,9 +31,9 @@ export function positionAfter(program: Command, words: readonly string[], curren
     if (waiting) {
       given.set(waiting.long ?? '', word);
       waiting = undefined;
-    } else if (!literal && word === '--') {
+    } else if (!literal && word === '--' && !isForProgram(command, operands)) {
       literal = true;
-    } else if (!literal && word.startsWith('-') && word !== '-') {
+    } else if (!literal && word.startsWith('-') && word !== '-' && !isForProgram(command, operands)) {
       const [flag = '', value] = split(word);
       const option = optionOf(command, flag);
       if (option && value !== undefined) given.set(option.long ?? '', value);
@@ -48,7 +48,7 @@ export function positionAfter(program: Command, words: readonly string[], curren
   }
   const found = { command, operands, given };
   if (waiting) return { ...found, expected: [expectedValue(waiting)], prefix: '' };
-  if (literal || !current.startsWith('-'))
+  if (literal || !current.startsWith('-') || isForProgram(command, operands))
     return { ...found, expected: operandsAt(command, operands, helping), prefix: '' };
   const [flag = '', value] = split(current);
   const option = value === undefined ? undefined : optionOf(command, flag);
@@ -58,6 +58,12 @@ export function positionAfter(program: Command, words: readonly string[], curren
     .visibleOptions(command)
     .filter((one) => !given.has(one.long ?? '') || one.variadic);
   return { ...found, expected: value === undefined ? [{ kind: 'option', options }] : [], prefix: '' };
+}
+
+/** Whether what comes next goes to a program that the command starts, options too: `mend run claude --help`. */
+function isForProgram({ registeredArguments }: Command, operands: readonly string[]): boolean {
+  const passed = registeredArguments.findIndex((argument) => argument.name() === 'args');
+  return passed >= 0 && operands.length >= passed;
 }
 
 /** Commands that may be named, and arguments. */

@@ -26,12 +26,14 @@ const SOURCES: Readonly<Record<string, Source>> = {
   target: 'files',
   project: () => fromStore(projects),
   harness: () => harnesses.filter((one) => one.keepsMemory).map(({ name, title }) => ({ text: name, note: title })),
+  session: () => fromStore(sessions),
   file: (position) => fromStore((store) => files(store, position)),
   version: (position) => fromStore((store) => versions(store, position)),
 };
 
 /** Names that stand for the same; with the group of commands before it where only there. */
 const SAME: Readonly<Record<string, string>> = {
+  'mend id': 'session',
   from: 'version',
   to: 'version',
   number: 'version',
@@ -62,6 +64,11 @@ function projects(store: Store): Candidate[] {
     text: name,
     note: paths[0] ?? remotes[0] ?? '',
   }));
+}
+
+function sessions({ sessions: { named } }: Store): Candidate[] {
+  const open = named.list().filter(({ ended }) => ended === null);
+  return open.map(({ name, harness, last }) => ({ text: name, note: `${harness} ${localTime(last)}` }));
 }
 
 async function projectAt(store: Store, { given }: Position): Promise<Project | undefined> {

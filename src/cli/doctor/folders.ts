@@ -10,7 +10,7 @@ import { shellWord, shellWords } from '../../project/shell-word.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
-import { memoryFolderOf } from '../harness-place.js';
+import { possibleFolders } from '../harness-place.js';
 import { counted, quoted } from '../output.js';
 import { refuseOtherProjectsFolder } from '../plain-folder.js';
 import type { Examined } from './examined.js';
@@ -44,12 +44,13 @@ export function memoryPlaces(examined: Examined, store: Store | undefined): Memo
   return roots.flatMap(({ root, project }) =>
     harnesses(store, project?.id).flatMap((harness) => {
       try {
-        const folder = memoryFolderOf(harness, root, project?.id);
+        // Of one that is there under several names, the check of shared folders tells.
+        const [folder] = possibleFolders(harness, root, project?.id);
         if (folder === undefined) return [];
         const mounted = mounts.some(({ path, type }) => path === folder && type === MOUNT_TYPE);
         return [{ harness, root, folder, mounted, project, here: own.includes(root) }];
       } catch (error) {
-        // What the environment lacks has a check of its own, and so has a folder that is there twice.
+        // What the environment lacks has a check of its own.
         if (error instanceof MendError) return [];
         throw error;
       }
