@@ -13,6 +13,7 @@ import { keepLeftovers, resume } from '../tree/resuming.js';
 import { Tree, type TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
+import { attempt } from './attempt.js';
 import { ChannelCache } from './channel-cache.js';
 import { JournalFile } from './journal-file.js';
 import { mayDie } from './may-die.js';
@@ -29,6 +30,7 @@ import { PeerTelling } from './peer-telling.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
 import { ThreadedMerger } from './threaded-merger.js';
+import { forgetTold, noteTold, wasToldOfAll } from './told.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
 const TICK = 500;
@@ -41,6 +43,9 @@ export interface Mounted {
   readonly request: AttachRequest;
   readonly view: View;
   readonly channel: Channel;
+  readonly cache: ChannelCache;
+  /** Number in the feed up to which the kernel is noted to have been told of everything. */
+  told: number;
 }
 
 /** The serving thread: owns the mounts and the store connection that serves them. */
@@ -180,6 +185,7 @@ export class MountServer {
         if (this.#forget(request.mount)) this.#send({ kind: 'ended', mount: request.mount });
       },
       answering: () => {
+        noteTold(this.#mounts.values(), journal, this.#store.feed.seen);
         journal.flush();
         mayDie();
       },
@@ -189,7 +195,7 @@ export class MountServer {
     };
     const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), events, features);
     cache.channel = channel;
-    this.#mounts.set(request.mount, { request, view, channel });
+    this.#mounts.set(request.mount, { request, view, channel, cache, told: -1 });
   }
 
   /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
@@ -202,8 +208,10 @@ export class MountServer {
       this.#store.requests.load(request.mount);
       cache.connection = request.features;
       this.#open(request, view, cache, { ready() {}, ended() {} }, request.features);
-      // What the earlier process had to tell it is lost.
-      view.outdated = cache.forgetAll(view);
+      view.outdated = cache.forgetAll(
+        view,
+        !wasToldOfAll(request.mount, this.#services.journal, this.#store.feed.last()),
+      );
     }
     setTimeout(() => {
       for (const { request, view } of served) {
@@ -248,6 +256,7 @@ export class MountServer {
     const mounted = this.#mounts.get(mount);
     if (!mounted) return false;
     this.#mounts.delete(mount);
+    forgetTold(mount, this.#services.journal);
     leave(mounted.view);
     attempt('background work failed', () => this.#tickTrees());
     const { tree } = mounted.view;
@@ -287,14 +296,5 @@ export class MountServer {
       .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));
     this.#merger.close();
     this.#store.close();
-  }
-}
-
-/** Logs what goes wrong in work that can come later, or that the next daemon does. */
-function attempt(failure: string, work: () => void): void {
-  try {
-    work();
-  } catch (error) {
-    log('error', failure, { error: describeError(error) });
   }
 }
