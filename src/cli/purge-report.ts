@@ -92,7 +92,7 @@ function holdsOne(file: string, sha256: readonly Buffer[]): boolean {
 export function tellDropped({ deleted, unread }: DroppedBackups): boolean {
   for (const { name, kind } of deleted) printLine(`deleted ${name}, ${COPIES[kind ?? 'backup']} that held it`);
   for (const name of unread)
-    complain(`${name}, a damaged store that was replaced, cannot be read and may hold it: remove it if it is to go`);
+    complain(`${name}, a damaged copy of the store, cannot be read and may hold it: remove it if it is to go`);
   return unread.length === 0;
 }
 

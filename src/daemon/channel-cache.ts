@@ -18,21 +18,41 @@ export class ChannelCache implements KernelCache {
   /** Undefined until the kernel has said hello; it has nothing cached before. */
   connection: Agreement | undefined;
   readonly #root: number;
+  #telling = 0;
 
   constructor(root: number) {
     this.#root = root;
   }
 
-  /** Has the kernel forget everything that it knows of a mount. */
-  forgetAll(view: View): Promise<void> {
+  /** True while the kernel has not taken everything that it is to be told. */
+  get isTelling(): boolean {
+    return this.#telling > 0;
+  }
+
+  /**
+   * Has the kernel forget every attribute that it knows of a mount.
+   * @param withNames the names as well. A program that has a file open then sees it as deleted in proc_pid_fd(5), and
+   *   Claude Code refuses to read what is replaced between its check and its look there.
+   */
+  forgetAll(view: View, withNames: boolean): Promise<void> {
     const nodes = [...view.tree.nodes.values(), ...view.locals];
-    const names = nodes.flatMap((node) => (node.parent ? [{ parent: node.parent, name: node.name }] : []));
+    const named = withNames ? nodes : [];
+    const names = named.flatMap((node) => (node.parent ? [{ parent: node.parent, name: node.name }] : []));
     return this.forget({ attributes: nodes, names });
   }
 
-  async forget({ attributes, names }: Announcement): Promise<void> {
+  async forget(news: Announcement): Promise<void> {
     const { channel, connection } = this;
     if (!channel || !connection) return;
+    this.#telling++;
+    try {
+      await this.#send(channel, connection, news);
+    } finally {
+      this.#telling--;
+    }
+  }
+
+  async #send(channel: Channel, connection: Agreement, { attributes, names }: Announcement): Promise<void> {
     const id = (node: TreeNode) => (node.id === this.#root ? 1 : node.id);
     const sent: Promise<number>[] = [];
     for (const node of attributes) {

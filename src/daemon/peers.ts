@@ -24,7 +24,11 @@ export class Peers {
       const client = await connectControl(files.folder, `${owner}.sock`, answer);
       if (!client) continue;
       this.add(client.rpc);
-      await client.rpc.sendRequest(greetRequest, files.owner);
+      const greeted = client.rpc
+        .sendRequest(greetRequest, files.owner)
+        .catch((error: unknown) => log('warn', 'another daemon was not greeted', { error: describeError(error) }));
+      // It may be stopped, or die before it answers; it is a peer once it goes on.
+      await Promise.race([greeted, new Promise((resolve) => setTimeout(resolve, PATIENCE).unref())]);
     }
   }
 

@@ -30,6 +30,7 @@ import { bootId, processSpace } from './process-space.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
 import { ThreadedMerger } from './threaded-merger.js';
+import { forgetTold, noteTold, wasToldOfAll } from './told.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
 const TICK = 500;
@@ -42,6 +43,9 @@ export interface Mounted {
   readonly request: AttachRequest;
   readonly view: View;
   readonly channel: Channel;
+  readonly cache: ChannelCache;
+  /** Number in the feed up to which the kernel is noted to have been told of everything. */
+  told: number;
 }
 
 /** The serving thread: owns the mounts and the store connection that serves them. */
@@ -183,6 +187,7 @@ export class MountServer {
         if (this.#forget(request.mount)) this.#send({ kind: 'ended', mount: request.mount });
       },
       answering: () => {
+        noteTold(this.#mounts.values(), journal, this.#store.feed.seen);
         journal.flush();
         mayDie();
       },
@@ -192,7 +197,7 @@ export class MountServer {
     };
     const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), events, features);
     cache.channel = channel;
-    this.#mounts.set(request.mount, { request, view, channel });
+    this.#mounts.set(request.mount, { request, view, channel, cache, told: -1 });
   }
 
   /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
@@ -205,8 +210,10 @@ export class MountServer {
       this.#store.requests.load(request.mount);
       cache.connection = request.features;
       this.#open(request, view, cache, { ready() {}, ended() {} }, request.features);
-      // What the earlier process had to tell it is lost.
-      view.outdated = cache.forgetAll(view);
+      view.outdated = cache.forgetAll(
+        view,
+        !wasToldOfAll(request.mount, this.#services.journal, this.#store.feed.last()),
+      );
     }
     setTimeout(() => {
       for (const { request, view } of served) {
@@ -251,6 +258,7 @@ export class MountServer {
     const mounted = this.#mounts.get(mount);
     if (!mounted) return false;
     this.#mounts.delete(mount);
+    forgetTold(mount, this.#services.journal);
     leave(mounted.view);
     attempt('background work failed', () => this.#tickTrees());
     const { tree } = mounted.view;

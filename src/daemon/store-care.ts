@@ -1,9 +1,10 @@
-import { chmodSync, renameSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isSystemError } from '../errors.js';
 import { HeldFolder } from '../import/held-folder.js';
 import { describeError, log } from '../log.js';
 import { datedName } from '../store/backup-names.js';
+import { placeNew } from '../store/durable.js';
 import type { PlaceFault } from '../store/place.js';
 import type { Store } from '../store/store.js';
 import type { ServingThread } from './serving-thread.js';
@@ -42,6 +43,8 @@ export class StoreCare {
   #fault: PlaceFault | undefined;
   /** Turns since it came up. */
   #turns = 0;
+  /** What the store holds was saved beside it; tried at each turn until it is. */
+  #isRescued = false;
   /** The store's folder, wherever it is moved. */
   readonly #folder: HeldFolder;
   /** Syncs that failed since the last one that went well. */
@@ -89,9 +92,10 @@ export class StoreCare {
     const isNews = fault !== this.#fault;
     this.#fault = fault;
     this.#turns = isNews ? 0 : this.#turns + 1;
+    if (isNews) this.#isRescued = false;
     if (fault === undefined) return false;
     if (fault === 'database') {
-      if (this.#turns === RESCUE) this.#rescue();
+      if (this.#turns >= RESCUE && !this.#isRescued) this.#rescue();
       return true;
     }
     // What is in the log alone moves into the database; a server that starts then has a new log.
@@ -108,9 +112,14 @@ export class StoreCare {
     log('error', 'the store was moved, removed or replaced while it is in use: nothing is written', { copy: name });
     const copy = join(this.#folder.path, name);
     const fresh = `${copy}.${process.pid}`;
-    this.#store.db.prepare('VACUUM INTO ?').run(fresh);
-    chmodSync(fresh, 0o600);
-    renameSync(fresh, copy);
+    try {
+      this.#store.db.prepare('VACUUM INTO ?').run(fresh);
+      chmodSync(fresh, 0o600);
+      placeNew(fresh, copy);
+      this.#isRescued = true;
+    } finally {
+      rmSync(fresh, { force: true });
+    }
   }
 
   /** Deletes what nobody needs any more, in turns that keep nobody waiting for long. */

@@ -38,8 +38,10 @@ interface Held {
 interface Server {
   readonly child: ChildProcess;
   /** Our end of the socket that descriptors pass through. */
-  readonly socket: number;
+  socket: number;
   loaded: boolean;
+  /** It was told to leave the mounts to another: its end is no wish to end all. */
+  leaving: boolean;
   /** When it began to serve, in ms; 0 before. */
   serves: number;
 }
@@ -88,7 +90,7 @@ export class Supervisor {
     const env = { ...process.env, MEND_STORE_DIR: this.#folder };
     const child = spawn(process.execPath, [...ENGINE_OPTIONS, SERVER], { cwd: '/', env, stdio });
     this.#native.closeDescriptor(theirs);
-    const server: Server = { child, socket: ours, loaded: false, serves: 0 };
+    const server: Server = { child, socket: ours, loaded: false, leaving: false, serves: 0 };
     child.on('message', (message) => this.#hear(server, message as ServerSays));
     child.on('error', (error) => log('error', 'server', { error: describeError(error) }));
     child.on('exit', (code, signal) => this.#ended(server, code, signal));
@@ -104,9 +106,14 @@ export class Supervisor {
       case 'loaded':
         server.loaded = true;
         if (server === this.#server) this.#go(server);
-        else if (server === this.#next) this.#say(this.#server, { kind: 'leave' });
+        else if (server === this.#next) {
+          this.#server.leaving = true;
+          this.#say(this.#server, { kind: 'leave' });
+        }
         return;
       case 'hold': {
+        // It is dead, and its descriptors with it.
+        if (server.socket < 0) return;
         const fd = this.#native.receiveDescriptor(server.socket);
         if (fd < 0) log('error', 'a descriptor did not arrive', { errno: -fd });
         else this.#held.set(message.key, { fd, data: message.data });
@@ -120,6 +127,7 @@ export class Supervisor {
       case 'words':
         if (message.words === READY) {
           server.serves = Date.now();
+          this.#lost = [];
           this.#hasServed = true;
           setTimeout(() => this.#keepSpare(server), this.#deaths > 0 ? 0 : SPARE_AFTER).unref();
         }
@@ -143,25 +151,28 @@ export class Supervisor {
   async #go(server: Server): Promise<void> {
     const held = [...this.#held].map(([key, { data }]) => ({ key, data }));
     this.#say(server, { kind: 'go', held, lost: this.#lost, deaths: this.#deaths });
-    this.#lost = [];
     for (const { fd } of [...this.#held.values()]) {
-      while (this.#native.sendDescriptor(server.socket, fd) !== 0 && server.child.exitCode === null)
+      // Once it has ended, the number of its socket may be that of another.
+      while (server.socket >= 0 && this.#native.sendDescriptor(server.socket, fd) !== 0)
         await new Promise((resolve) => setTimeout(resolve, PAUSE));
     }
   }
 
   #ended(server: Server, code: number | null, signal: NodeJS.Signals | null): void {
     this.#native.closeDescriptor(server.socket);
+    server.socket = -1;
     if (server === this.#spare) {
       this.#spare = undefined;
       return;
     }
     if (server === this.#next) {
       this.#next = undefined;
-      this.#say(this.#server, { kind: 'notReplaced', reason: 'the new one did not start; see daemon.log' });
+      // One that was told to leave ends, and another is started then.
+      if (!this.#server.leaving)
+        this.#say(this.#server, { kind: 'notReplaced', reason: 'the new one did not start; see daemon.log' });
       return;
     }
-    if (this.#isEnding || (code === 0 && !this.#next)) this.#end(0);
+    if (this.#isEnding || (code === 0 && !this.#next && !server.leaving)) this.#end(0);
     // It has told why it did not start.
     else if (this.#held.size === 0 || !this.#hasServed) this.#end(1);
     else this.#replace(server, code, signal);

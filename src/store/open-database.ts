@@ -197,14 +197,14 @@ export function isDiskFull(error: unknown): boolean {
 /** A sentence for people in place of an error of SQLite or of its files, where there is one to say. */
 export function explain(error: unknown, file: string): unknown {
   const code = isSystemError(error) ? String(error.code) : '';
+  if (isDiskFull(error))
+    return new MendError(`the disk with the store ${file} is full: make room and try again`, { cause: error });
   if (isDamage(error) && !code.startsWith('SQLITE_IOERR')) return damaged(file, damageInWords(error), error);
   if (code.startsWith('SQLITE_IOERR'))
     return new MendError(
       `the disk with the store ${file} fails (${code}): look after the disk, and make a backup on another with "mend store backup"`,
       { cause: error },
     );
-  if (isDiskFull(error))
-    return new MendError(`the disk with the store ${file} is full: make room and try again`, { cause: error });
   if (code === 'SQLITE_READONLY_DBMOVED')
     return new MendError(`the store ${file} was replaced while it was opened: run the command again`, { cause: error });
   const isOfFile = code === 'EACCES' && String((error as NodeJS.ErrnoException).path).startsWith(file);

@@ -34,13 +34,14 @@ export function scrub(store: Store): boolean {
 /** What a purge came to in the copies of the store that lie beside it. */
 export interface DroppedBackups {
   readonly deleted: readonly { readonly name: string; readonly kind: BackupKind | undefined }[];
-  /** Damaged stores that a restore put aside: nobody can tell what they hold, and they may be all that is left of it. */
+  /** Damaged stores that a restore put aside or a daemon rescued: nobody can tell what they hold, and they may be all that is left of it. */
   readonly unread: readonly string[];
 }
 
 /**
  * Deletes copies of the store in its folder that have a file or one of some contents in them: from before an upgrade,
- * of `mend store backup` and of `mend store restore`. A backup that cannot be read is deleted too.
+ * of `mend store backup` and of `mend store restore`, and what a daemon rescued. A backup that cannot be read is deleted too, but
+ * for stores that were replaced or rescued: those are named.
  */
 export function dropBackups(store: Store, tree: number, path: string, sha256: readonly Buffer[]): DroppedBackups {
   return dropBackupsThat(store, (backup) => {

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import { storableTime } from '../ports/clock.js';
+import { handleFor } from './finding-handles.js';
 import type { Fh, WriteHandle } from './handles.js';
 import { truncateLocal } from './local-files.js';
 import type { FileNode, TreeNode } from './node.js';
@@ -38,7 +39,7 @@ export function changeAttributes(view: View, caller: Caller, node: TreeNode, cha
   let told: Promise<unknown> | undefined;
   if (change.size !== undefined) {
     if (node.kind === 'directory') return errno.EISDIR;
-    const draft = change.fh && view.handles.get(change.fh, node.id)?.kind === 'write';
+    const draft = change.fh && handleFor(view, caller, node.id, change.fh)?.kind === 'write';
     const result =
       node.isLocal && !draft
         ? truncateLocal(view, node, change.size)
@@ -69,7 +70,7 @@ function truncate(
   fh: Fh | undefined,
 ): Promise<unknown> | number {
   const { pid, session } = view.caller(caller);
-  const found = fh ? view.handles.get(fh, node.id) : undefined;
+  const found = fh ? handleFor(view, caller, node.id, fh) : undefined;
   const handle: WriteHandle | undefined = found?.kind === 'write' ? found : undefined;
   const draft = handle?.draft ?? draftOf(view, node, session);
   const snapshot = handle ? handle.snapshot : node.content;

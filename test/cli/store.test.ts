@@ -290,6 +290,6 @@ test('purge deletes the copies beside the store that hold the file, and names on
   const { code, stderr } = await person.mend(['memory', 'purge', 'b.md', '--confirm', 'b.md']);
   expect(code).toBe(3);
   expect(stderr).toContain(
-    'store.db.20200101T000000Z.replaced, a damaged store that was replaced, cannot be read and may hold it: remove it if it is to go',
+    'store.db.20200101T000000Z.replaced, a damaged copy of the store, cannot be read and may hold it: remove it if it is to go',
   );
 });

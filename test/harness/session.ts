@@ -3,8 +3,8 @@ import type { Loopback } from './loopback.js';
 import { contentText, type ModelRequest } from './messages-api.js';
 import type { ModelStub, Script, ToolResult } from './model-stub.js';
 
-/** Longest one session may take, in milliseconds. It takes two or three seconds. */
-export const SESSION_TIMEOUT_MS = 60_000;
+/** Longest one session may take, in milliseconds. It takes two or three seconds, and more on a machine that is full. */
+export const SESSION_TIMEOUT_MS = 180_000;
 
 /** The Linux user a session runs as. */
 export interface Account {

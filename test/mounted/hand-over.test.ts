@@ -72,7 +72,10 @@ test(
     }, `${folder}/note.md`);
     const { pid, supervisor } = await running(stage);
     process.kill(pid, 'SIGKILL');
-    await until(async () => ![pid, null].includes((await stage.status()).pid), 'another server');
+    await until(async () => {
+      const status = await stage.status();
+      return ![pid, null].includes(status.pid) && status.mounts.length > 0;
+    }, 'another server with the mount');
     expect(await stage.sh('cat "$1/note.md"', folder)).toBe('head');
     expect((await running(stage)).supervisor).toBe(supervisor);
     expect(await stage.contents('note.md', 'interrupted')).toEqual(['unfinished']);
