@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { CarriedPlace } from '../../src/import/carrier.js';
 import { codexCarrier } from '../../src/import/codex/carrier.js';
 import { copySummaries } from '../../src/import/codex/summary-database.js';
+import { summaryFile } from '../../src/import/codex/summary-file.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { carried } from '../../src/store/carried.js';
 import { MemoryFiles } from '../../src/store/memory-files.js';
@@ -215,4 +216,21 @@ it('what lies in a folder of the other version is taken in, and put out of the w
   const file = new MemoryFiles(store, tree).find('MEMORY.md');
   expect(file && store.content(file.content).toString()).toBe('notes of version 1\n');
   expect(readdirSync(join(home.path, 'other-memories'))).toEqual([]);
+});
+
+it('a summary has the name and the text that Codex gives it', () => {
+  // As Codex 0.171.0 wrote them for this conversation.
+  const thread = '01a223c6-b8bb-7662-b1d4-1971b7f7ee2b';
+  const columns = { thread_id: thread, rollout_summary: '# A summary', rollout_slug: 'Stub slug!' };
+  const meta = { id: thread, timestamp: '2026-11-28T20:09:15.707Z', cwd: '/srv/app', git: { branch: 'main' } };
+  const file = summaryFile({ thread, updated: 1_795_896_555, row: JSON.stringify(columns) }, meta, '/home/u/.codex');
+  expect(file.path).toBe('rollout_summaries/2026-11-28T20-09-15-Sy9B-stub_slug.md');
+  expect(file.bytes.toString()).toBe(`thread_id: ${thread}
+updated_at: 2026-11-28T20:09:15+00:00
+rollout_path: /home/u/.codex/sessions/2026/11/28/rollout-2026-11-28T20-09-15-${thread}.jsonl
+cwd: /srv/app
+git_branch: main
+
+# A summary
+`);
 });
