@@ -48,8 +48,9 @@ describe('adopt says what is wrong with a memory folder', () => {
   test('whose daemon died', async () => {
     await person.shell('mkdir -p "$M"; echo x > "$M/a.md"');
     await person.done('mount');
-    for (const pid of person.daemons()) process.kill(pid, 'SIGKILL');
-    await until(() => person.daemons().length === 0);
+    // The supervisor first: it would start another server.
+    for (const pid of person.processes()) process.kill(pid, 'SIGKILL');
+    await until(() => person.processes().length === 0);
     await refused(/\/memory has lost the daemon that served it: run "mend mount /);
   });
 

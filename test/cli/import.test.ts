@@ -180,8 +180,8 @@ describe('nothing to import', () => {
 
   test('a mount that lost its daemon is not taken for live', async () => {
     await person.done('mount');
-    const { pid } = await person.json<{ pid: number }>('status');
-    process.kill(pid, 'SIGKILL');
+    // The supervisor first: it would start another server.
+    for (const pid of person.processes()) process.kill(pid, 'SIGKILL');
     expectRefusal(await person.mend(['memory', 'import']), 1, /has lost the daemon that served it: run "mend mount /);
   });
 
