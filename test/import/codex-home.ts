@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { inject } from 'vitest';
 
 /** The tables of a summary database, as Codex 0.171.0 makes them. */
-const SUMMARY_TABLES = `
+export const SUMMARY_TABLES = `
 CREATE TABLE _sqlx_migrations (
   version BIGINT PRIMARY KEY, description TEXT NOT NULL, installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
   success BOOLEAN NOT NULL, checksum BLOB NOT NULL, execution_time BIGINT NOT NULL);

@@ -7,6 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { CarriedPlace } from '../../src/import/carrier.js';
 import { codexCarrier } from '../../src/import/codex/carrier.js';
 import { copySummaries } from '../../src/import/codex/summary-database.js';
+import { summaryFile } from '../../src/import/codex/summary-file.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { carried } from '../../src/store/carried.js';
 import { MemoryFiles } from '../../src/store/memory-files.js';
@@ -167,7 +168,7 @@ describe('a database', () => {
     expect(stored()).toEqual({});
   });
 
-  it('is copied whole while another process writes it without a pause', { timeout: 60_000 }, async () => {
+  it('is copied whole while another process writes it without a pause', { timeout: 180_000 }, async () => {
     const home = freshHome().sumUp({ of: 1 });
     // Two rows in one transaction always say the same.
     const writer = spawn(process.execPath, ['--input-type=module', '-e', WRITER], {
@@ -177,7 +178,7 @@ describe('a database', () => {
     await once(writer.stdout, 'data');
     const seen = new Set<string>();
     try {
-      for (let i = 0; i < 40; i++) {
+      for (let i = 0; i < 25; i++) {
         const copy = await copySummaries(join(home.path, V2), 64 * 1024 * 1024);
         const [one, other] = [8, 9].map((of) => JSON.parse(copy?.rows.get(threadOf(of))?.row ?? '{}').rollout_summary);
         expect(one).toBeTypeOf('string');
@@ -215,4 +216,21 @@ it('what lies in a folder of the other version is taken in, and put out of the w
   const file = new MemoryFiles(store, tree).find('MEMORY.md');
   expect(file && store.content(file.content).toString()).toBe('notes of version 1\n');
   expect(readdirSync(join(home.path, 'other-memories'))).toEqual([]);
+});
+
+it('a summary has the name and the text that Codex gives it', () => {
+  // As Codex 0.171.0 wrote them for this conversation.
+  const thread = '01a223c6-b8bb-7662-b1d4-1971b7f7ee2b';
+  const columns = { thread_id: thread, rollout_summary: '# A summary', rollout_slug: 'Stub slug!' };
+  const meta = { id: thread, timestamp: '2026-11-28T20:09:15.707Z', cwd: '/srv/app', git: { branch: 'main' } };
+  const file = summaryFile({ thread, updated: 1_795_896_555, row: JSON.stringify(columns) }, meta, '/home/u/.codex');
+  expect(file.path).toBe('rollout_summaries/2026-11-28T20-09-15-Sy9B-stub_slug.md');
+  expect(file.bytes.toString()).toBe(`thread_id: ${thread}
+updated_at: 2026-11-28T20:09:15+00:00
+rollout_path: /home/u/.codex/sessions/2026/11/28/rollout-2026-11-28T20-09-15-${thread}.jsonl
+cwd: /srv/app
+git_branch: main
+
+# A summary
+`);
 });

@@ -1,5 +1,5 @@
 import type { Summary } from '../../store/summary-table.js';
-import { type ConversationMeta, placeOf } from './conversation-meta.js';
+import { bareMeta, type ConversationMeta, placeOf } from './conversation-meta.js';
 import { columnsOf, textOf } from './summary-row.js';
 
 /** Folder of the tree with a file for each summary. */
@@ -36,7 +36,7 @@ export function summaryFile(
   ];
   const text = `${head.join('\n')}\n\n${textOf(columns, 'rollout_summary')}\n`;
   return {
-    path: `${SUMMARY_FOLDER}/${stemOf(thread, meta, textOf(columns, 'rollout_slug'))}.md`,
+    path: `${SUMMARY_FOLDER}/${stemOf(thread, updated, textOf(columns, 'rollout_slug'))}.md`,
     bytes: Buffer.from(text),
     mtime: updated * 1e6,
   };
@@ -48,8 +48,8 @@ export function threadOfFile(path: string, bytes: Buffer): string | undefined {
   return /^thread_id: ([0-9A-Za-z-]+)$/m.exec(bytes.subarray(0, 4096).toString())?.[1];
 }
 
-function stemOf(thread: string, { timestamp }: ConversationMeta, slug: string): string {
-  const began = seconds(Date.parse(timestamp)).replaceAll(':', '-');
+function stemOf(thread: string, updated: number, slug: string): string {
+  const began = bareMeta(thread, updated, '').timestamp.slice(0, 19).replaceAll(':', '-');
   let rest = Number.parseInt(thread.replaceAll('-', '').slice(-8), 16) % DIGITS.length ** HASH_LENGTH;
   let digits = '';
   for (let i = 0; i < HASH_LENGTH; i++) {
