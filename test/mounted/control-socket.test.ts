@@ -88,7 +88,7 @@ const odd: readonly string[] = [
 describe('the control socket', () => {
   test(
     'what is no message ends its connection, and what asks for nothing known is refused',
-    staged(60, async (stage) => {
+    staged(120, async (stage) => {
       const { folder, pid } = await served(stage);
       for (const [what, bytes] of Object.entries(broken)) {
         const socket = await dial(stage);
@@ -110,12 +110,12 @@ describe('the control socket', () => {
       }
       await expectUnmoved(stage, folder, pid);
     }),
-    90_000,
+    180_000,
   );
 
   test(
     'who sends without end, or asks without reading, makes nobody grow; 1,000 idle ones keep nobody out',
-    staged(90, async (stage) => {
+    staged(180, async (stage) => {
       const { folder, pid } = await served(stage);
       const before = memoryOf(pid);
       const endless = await dial(stage);
@@ -146,12 +146,12 @@ describe('the control socket', () => {
       for (const socket of idle) socket.destroy();
       await until(() => descriptorsOf(pid) <= descriptors + 5, 'the connections to be let go');
     }),
-    120_000,
+    240_000,
   );
 
   test.runIf(isRoot)(
     'another user cannot reach it, whatever the modes of the home say',
-    staged(40, async (stage) => {
+    staged(80, async (stage) => {
       const { folder, pid } = await served(stage);
       await stage.sh('chmod 755 "$HOME"');
       const [name = ''] = readdirSync(runFolder(stage)).filter((each) => each.endsWith('.sock'));
@@ -167,7 +167,7 @@ describe('the control socket', () => {
       }
       await expectUnmoved(stage, folder, pid);
     }),
-    70_000,
+    140_000,
   );
 });
 
@@ -186,7 +186,7 @@ const inTheWay: readonly [what: string, where: string, make: string, sentence: R
 describe('in the place of what a daemon makes for itself', () => {
   test(
     'a leftover is replaced, and anything else is named; nothing is followed, and the mount comes up once it is gone',
-    staged(150, async (stage) => {
+    staged(300, async (stage) => {
       await stage.mount();
       const [socket = ''] = readdirSync(runFolder(stage)).filter((each) => each.endsWith('.sock'));
       const owner = socket.replace('.sock', '');
@@ -217,6 +217,6 @@ describe('in the place of what a daemon makes for itself', () => {
       }
       await stage.mount();
     }),
-    180_000,
+    360_000,
   );
 });

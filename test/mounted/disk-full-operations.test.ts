@@ -39,7 +39,7 @@ const files = ['s.md', 'o.md', 'r.md', 't.md', 'u.md', 'z.md'];
 describe.runIf(isRoot)('a disk that is full (only root can make a small one)', () => {
   test(
     'every operation is done or refused whole, with the right errno; the mount reads on, and does all of it once there is room',
-    onSmallDisk(100, async (stage, folder, filler) => {
+    onSmallDisk(200, async (stage, folder, filler) => {
       const text = join(stage.user.home, 'text');
       await stage.sh('head -c 300000 /dev/urandom >"$1"', text);
       await stage.sh(
@@ -80,12 +80,12 @@ describe.runIf(isRoot)('a disk that is full (only root can make a small one)', (
       }
       expect((await stage.status()).mounts).toHaveLength(1);
     }),
-    140_000,
+    280_000,
   );
 
   test(
     'the server dies meanwhile: another takes over, files opened before and during go on, nothing written is lost',
-    onSmallDisk(120, async (stage, folder, filler) => {
+    onSmallDisk(240, async (stage, folder, filler) => {
       const [agent, big] = [await stage.agent(), await stage.agent()];
       await stage.sh('cd "$1"; echo one >a.md; echo two >b.md', folder);
       const open = (who: Agent, key: string, name: string, flags: string) =>
@@ -121,12 +121,12 @@ describe.runIf(isRoot)('a disk that is full (only root can make a small one)', (
       expect(await stage.sh('cat "$1/draft.md"', folder)).toBe('first, second');
       expect(await stage.kinds('draft.md')).toEqual(['saved']);
     }),
-    160_000,
+    320_000,
   );
 
   test(
     'a daemon that cannot start there says so in a sentence, and starts once there is room',
-    staged(90, async (stage) => {
+    staged(180, async (stage) => {
       const { uid, gid } = stage.user;
       mkdirSync(stage.store);
       const options = `mode=700,uid=${uid},gid=${gid}`;
@@ -158,6 +158,6 @@ describe.runIf(isRoot)('a disk that is full (only root can make a small one)', (
         execFileSync('umount', ['--lazy', stage.store]);
       }
     }),
-    130_000,
+    260_000,
   );
 });

@@ -24,7 +24,7 @@ async function run<T>(stage: Stage, what: string, folder: string): Promise<T> {
 
 withPython(
   'names of every byte, long names and long paths: what is UTF-8 can be a name, anything else is refused',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const folder = await stage.mount();
     const { alone, within, listed, long } = await run<{
       alone: Record<string, string>;
@@ -51,12 +51,12 @@ withPython(
     });
     expect((await stage.status()).mounts).toHaveLength(1);
   }),
-  90_000,
+  180_000,
 );
 
 withPython(
   'offsets and lengths up to the last one: the right errno, no file changed, and no memory taken',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const folder = await stage.mount();
     await stage.sh('echo text >"$1/note.md"', folder);
     const { pid } = await stage.status();
@@ -76,12 +76,12 @@ withPython(
     const copies = await run<Record<string, boolean>>(stage, 'copies', folder);
     expect(copies).toEqual({ copy_file_range: true, sendfile: true, splice: true });
   }),
-  90_000,
+  180_000,
 );
 
 withPython(
   '200 processes at once, each a session of its own, that append, create, rename, list and remove: all of it is right',
-  staged(170, async (stage) => {
+  staged(340, async (stage) => {
     const folder = await stage.mount();
     const results = join(stage.user.home, 'results');
     await stage.sh('mkdir "$1"; : >"$2/shared.md"', results, folder);
@@ -101,12 +101,12 @@ withPython(
     expect(await stage.sh('ls "$1" | grep -c "^moved-"; ls "$1" | wc -l', folder)).toBe('100\n101\n');
     expect((await stage.status()).mounts[0]).toMatchObject({ files: 101 });
   }),
-  200_000,
+  400_000,
 );
 
 test.runIf(mostFiles > 10_100)(
   'a client with 10,000 files open is killed: its writes are kept, and the daemon gives back what it took',
-  staged(150, async (stage) => {
+  staged(300, async (stage) => {
     const folder = await stage.mount();
     await stage.sh('cd "$1"; for i in $(seq 0 499); do echo "head $i" >$i.md; done', folder);
     const { pid } = await stage.status();
@@ -142,5 +142,5 @@ test.runIf(mostFiles > 10_100)(
     await until(async () => (await stage.status()).sessions.length === 0, 'the handles to be let go', 30_000);
     expect(memoryOf(daemon) - peak).toBeLessThan(40 * MB);
   }),
-  180_000,
+  360_000,
 );

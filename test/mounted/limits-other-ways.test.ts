@@ -21,7 +21,7 @@ async function restart(stage: Stage, status = 0): Promise<string> {
 
 withPython(
   'a byte over the limit of a file: EFBIG also by fallocate, copy_file_range and a new length by name; the old bytes stay',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const folder = await stage.mount();
     const script = `
 import errno, json, os, sys
@@ -53,12 +53,12 @@ os.close(fd)`;
     );
     expect((await stage.mend(['status'])).stderr).toMatch(/^mend: c\.md of .* was refused: it is over a limit/);
   }),
-  90_000,
+  180_000,
 );
 
 test(
   'files and folders over their number, and a folder that would go deeper than 16 levels with what is in it',
-  staged(90, async (stage) => {
+  staged(180, async (stage) => {
     await setLimits(stage, 'files: 5');
     const folder = await stage.mount();
     const attempt = (script: string) => stage.sh(`cd "$1"; (${script}) 2>&1 || true`, folder);
@@ -85,12 +85,12 @@ test(
     expect(await stage.sh('cd "$1"; cat "$2/in/it/note.md"', folder, levels(13))).toBe('x\n');
     expect((await stage.mend(['memory'])).stdout).toContain(`${levels(13)}/in/it/note.md`);
   }),
-  120_000,
+  240_000,
 );
 
 test(
   'limits that are set below what is stored take nothing away: it can be read, made smaller and removed, not made larger',
-  staged(90, async (stage) => {
+  staged(180, async (stage) => {
     await stage.mount();
     const before = stage.folder();
     await stage.sh('cd "$1"; for i in 1 2 3 4; do head -c 50000 /dev/zero >$i.md; done', before);
@@ -113,12 +113,12 @@ test(
     await stage.mend(['unmount', '--all']);
     expect(await stage.sh('cd "$1"; stat -c "%n %s" *.md', folder)).toBe('1.md 30000\n2.md 6\n4.md 50000\n');
   }),
-  120_000,
+  240_000,
 );
 
 test(
   'what is purged is given back to the disk; what is removed and overwritten is used again',
-  staged(120, async (stage) => {
+  staged(240, async (stage) => {
     const folder = await stage.mount();
     const file = join(stage.store, 'store.db');
     const write = (from: number, to: number) =>
@@ -143,5 +143,5 @@ test(
     expect(statSync(file).size).toBeLessThan(2 * MB);
     expect(await stage.sh('cat "$1/small.md"; ls "$1"', folder)).toBe('small\nsmall.md\n');
   }),
-  150_000,
+  300_000,
 );

@@ -44,7 +44,7 @@ async function scene(stage: Stage) {
 
 test(
   'moved away: reading goes on, writing is refused and said to be, and all goes on once it is back',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const { folder, agent, file } = await scene(stage);
     const { pid } = await stage.status();
     await stage.sh('mv "$1" "$1.away"', file);
@@ -65,12 +65,12 @@ test(
     expect((await stage.status()).pid).toBe(pid);
     expect(await stage.show('open.md')).toBe('written before');
   }),
-  90_000,
+  180_000,
 );
 
 test(
   'removed: what it had is saved beside it, memory goes back into the plain folder, and the copy can take its place',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const { folder, file } = await scene(stage);
     await stage.sh('rm "$1"', file);
     expect(await refusal(stage, folder)).toMatch(/Input\/output error/);
@@ -88,12 +88,12 @@ test(
     expect(await stage.sh('cat "$1/note.md" "$1/other.md"', folder)).toBe(`note\n${other}`);
     expect(await stage.contents('open.md', 'interrupted')).toEqual(['written before']);
   }),
-  90_000,
+  180_000,
 );
 
 test(
   'another store in its place: not a byte of it changes, and it is the store once the daemon is gone',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const elsewhere = join(stage.user.home, 'other-store');
     const other = { env: { MEND_STORE_DIR: elsewhere } };
     const { folder, file } = await scene(stage);
@@ -114,12 +114,12 @@ test(
     await stage.mount();
     expect(await stage.sh('cat "$1/note.md"', folder)).toBe('note\n');
   }),
-  90_000,
+  180_000,
 );
 
 test(
   'its folder becomes a link to another folder: nothing is written there',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const { folder } = await scene(stage);
     await stage.sh('mkdir -m 700 "$1.other"; mv "$1" "$1.away"; ln -s "$1.other" "$1"', stage.store);
     expect(await refusal(stage, folder)).toMatch(/Input\/output error/);
@@ -129,12 +129,12 @@ test(
     await stage.sh('echo more >>"$1/note.md"', folder);
     expect(await stage.show('note.md')).toBe('note\nmore\n');
   }),
-  90_000,
+  180_000,
 );
 
 test(
   'its log is removed: another server takes over, no call fails, and nothing that was written is lost',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const { folder, agent, file } = await scene(stage);
     const { pid } = await stage.status();
     await stage.sh('rm "$1-wal"', file);
@@ -152,12 +152,12 @@ test(
     await stage.mount();
     expect(await stage.sh('cat "$1/note.md" "$1/open.md"', folder)).toBe('note\nmore\nwritten before');
   }),
-  90_000,
+  180_000,
 );
 
 test(
   'cut short: the mount answers errors and stays, and no later mend takes the file for sound',
-  staged(60, async (stage) => {
+  staged(120, async (stage) => {
     const { folder, file } = await scene(stage);
     await stage.sh('for i in $(seq 60); do head -c 20000 /dev/urandom >"$1/$i.bin"; done', folder);
     const { pid, supervisor_pid: supervisor } = await stage.status();
@@ -168,5 +168,5 @@ test(
     await killDaemon({ pid: pid ?? 0, supervisor: supervisor ?? 0 });
     expect((await stage.mend(['mount'], { status: 1 })).stderr).toMatch(/store\.db is damaged/);
   }),
-  90_000,
+  180_000,
 );
