@@ -14,6 +14,7 @@ import { View } from '../tree/view.js';
 import { ViewOperations } from '../tree/view-operations.js';
 import { attempt } from './attempt.js';
 import { ChannelCache } from './channel-cache.js';
+import { followWith } from './follow.js';
 import { JournalFile } from './journal-file.js';
 import { mayDie } from './may-die.js';
 import type {
@@ -89,18 +90,7 @@ export class MountServer {
       tellPeers: () => this.#peers.tell(),
       hasPeers: () => this.#peers.count > 0,
     };
-    this.#store.follow = (changes) => {
-      let followed = false;
-      for (const [id, tree] of this.#trees) {
-        const ids = changes
-          ? changes.filter((change) => change.tree === id).map((change) => change.node)
-          : [...tree.nodes.keys(), ...this.#store.loadNodes(id, 0).map((row) => row.id)];
-        if (ids.length === 0) continue;
-        tree.follow(ids);
-        followed = true;
-      }
-      return followed;
-    };
+    this.#store.follow = followWith(this.#store, this.#trees);
     this.#timer = setInterval(() => this.#tick(), TICK);
     setTimeout(() => this.#rehearse(data), data.takesOver ? AFTER_TAKEOVER : 0).unref();
   }

@@ -24,9 +24,11 @@ export function addEnv(program: Command, run: Run): void {
     .addHelpText(
       'after',
       `
-For editors and scripts that start the agent themselves: eval "$(mend env claude)". Prints nothing where the agent needs
-nothing besides the environment that it is called with. The session of an agent that is started so is the agent's program
-with all that it starts.`,
+For editors and scripts that start the agent themselves: eval "$(mend env claude)".
+Prints nothing where the agent needs nothing besides the environment that it is
+called with. Arguments that it has to get first are in a comment; --json has them
+as a list. The session of an agent that is started so is the agent's program with
+all that it starts.`,
     )
     .action((name: string, options: EnvOptions) => run(() => env(name, options)));
 }
@@ -34,6 +36,7 @@ with all that it starts.`,
 async function env(name: string, options: EnvOptions): Promise<ExitStatus> {
   const harness = startedHarness(name);
   const { place, project, memory, cwd, changes } = await bringUp(harness, options.project);
+  const first = harness.launch.args?.(place, []) ?? [];
   if (options.json === true) {
     printJson({
       harness: harness.name,
@@ -41,13 +44,14 @@ async function env(name: string, options: EnvOptions): Promise<ExitStatus> {
       memory,
       folder: cwd,
       program: programOf(name),
-      arguments: harness.launch.args?.(place, []) ?? [],
+      arguments: first,
       environment: Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, value ?? null])),
     });
     return ExitStatus.done;
   }
   for (const [key, value] of Object.entries(changes))
     if (key !== 'PWD') printLine(value === undefined ? `unset ${key}` : `export ${key}=${shellWord(value)}`);
+  if (first.length > 0) printLine(`# start it with: ${[name, ...first].map(shellWord).join(' ')}`);
   return ExitStatus.done;
 }
 
