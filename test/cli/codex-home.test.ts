@@ -64,7 +64,8 @@ it(
     // For a shell: the environment as commands, the arguments in a comment.
     const printed = await person.done('env', 'codex');
     expect(await shell('eval "$1"; echo "$CODEX_HOME"', printed)).toBe(`${here.environment['CODEX_HOME']}\n`);
-    expect(printed).toContain(`\n# start it with: codex ${here.arguments.join(' ')}\n`);
+    const start = /^# start it with: codex (.*)$/m.exec(printed)?.[1];
+    expect(await shell(`for word in ${start}; do echo "$word"; done`)).toBe(`${here.arguments.join('\n')}\n`);
     await person.done('unmount');
     expect(await shell('cat "$1/MEMORY.md"', here.memory)).toBe('beans\n');
     expect(await shell('findmnt -n -o FSTYPE "$1"', there.memory)).toBe('fuse.mend\n');

@@ -18,6 +18,8 @@ function count(signal) {
     }
   });
   process.stdin.resume();
+  // In the background it may have no input that keeps it.
+  setInterval(() => undefined, TWICE);
 }
 
 /** As programs that take the whole terminal do: Ctrl-Z is a key, and they stop themselves. */

@@ -141,7 +141,7 @@ inShell('a shell with jobs of its own', async (typist) => {
   await typist.type("PS1='in it> '\r", /in it> $/);
   await typist.type(`sh -c 'echo up $((40 + 2)); exec sleep 600'\r`, /up 42/);
   await typist.type(CTRL_Z, /Stopped[\s\S]*in it> /);
-  await typist.type('kill %1; wait; echo inner $((40 + 2))\r', /inner 42/);
+  await typist.type('kill %1; while test -n "$(jobs -p)"; do sleep 0.1; done; echo inner $((40 + 2))\r', /inner 42/);
   await typist.type('exit 6\r', /status 6/);
 });
 

@@ -24,11 +24,11 @@ export function addEnv(program: Command, run: Run): void {
     .addHelpText(
       'after',
       `
-For editors and scripts that start the agent themselves: eval "$(mend env claude)".
-Prints nothing where the agent needs nothing besides the environment that it is
-called with. Arguments that it has to get first are in a comment; --json has them
-as a list. The session of an agent that is started so is the agent's program with
-all that it starts.`,
+For editors and scripts that start the agent themselves: eval "$(mend env
+claude)". Prints nothing where the agent needs nothing besides the environment
+that it is called with. Arguments that it has to get first are in a comment;
+--json has them as a list. The session of an agent that is started so is the
+agent's program with all that it starts.`,
     )
     .action((name: string, options: EnvOptions) => run(() => env(name, options)));
 }

@@ -34,11 +34,11 @@ export function addRun(program: Command, run: Run): void {
     .addHelpText(
       'after',
       `
-Options of mend stand before the agent; everything behind it goes to the program.
+Options of mend stand before the agent; what is behind it goes to the program.
 
-The exit status is that of the program. When a signal ends it, mend ends by the
-same signal. It is 127 where there is no such program, and 126 where it cannot be
-run; what keeps mend from starting it gives 1 or 2, as everywhere.`,
+The exit status is that of the program. When a signal ends it, mend ends by
+the same signal. It is 127 where there is no such program, and 126 where it
+cannot be run; what keeps mend from starting it gives 1 or 2, as everywhere.`,
     )
     .action((name: string, args: string[], options: RunOptions) => run(() => runHarness(name, args, options)));
 }

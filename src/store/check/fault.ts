@@ -10,9 +10,13 @@ export interface Fault {
   readonly message: string;
 }
 
+/** What SQLite says where a statement of ours meets tables of another form: the page that describes them is damaged. */
+const OTHER_TABLES = /^no such (?:table|column|index|view|trigger)\b/;
+
 /** True for an error of SQLite that says that a file cannot be read as the database it should be. */
 export function isDamage(error: unknown): error is InstanceType<typeof Database.SqliteError> {
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code);
+  if (!(error instanceof Database.SqliteError)) return false;
+  return /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code) || OTHER_TABLES.test(error.message);
 }
 
 /** Such an error in words. */
@@ -20,5 +24,6 @@ export function damageInWords(error: { readonly code?: string | undefined }): st
   const code = error.code ?? '';
   if (code.startsWith('SQLITE_NOTADB')) return 'it does not begin as a database does';
   if (code.startsWith('SQLITE_IOERR')) return `the disk does not give back all of it (${code})`;
+  if (code === 'SQLITE_ERROR') return 'its tables are not those of a store';
   return 'its pages contradict each other';
 }
