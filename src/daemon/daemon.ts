@@ -115,6 +115,7 @@ export class Daemon {
     const { owner, journal } = files;
     thread.ended = (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle());
     thread.tellPeers = () => peers.tell();
+    thread.rests = (rests) => keeper.rests(rests);
     thread.died = (error) => (daemon ? daemon.threadDied(error) : fail(error));
     const takesOver = resumed.length > 0;
     const begun = thread.start({ folder, owner, machine: readMachine(folder), limits, journal, takesOver });

@@ -76,8 +76,9 @@ export class Homes {
     return turn;
   }
 
-  #look(mounts: readonly HomeMount[]): void {
-    if (this.#looking) return;
+  #look(all: readonly HomeMount[]): void {
+    const mounts = all.filter(({ tree }) => carriers[tree.harness] !== undefined);
+    if (this.#looking || mounts.length === 0) return;
     this.#looking = true;
     this.takeAll(mounts, true).finally(() => {
       this.#looking = false;

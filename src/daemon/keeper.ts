@@ -81,6 +81,11 @@ export class Keeper {
     this.#say({ kind: 'replace' });
   }
 
+  /** Says that nothing happens any more, or that something does again. */
+  rests(rests: boolean): void {
+    this.#say({ kind: 'rests', rests });
+  }
+
   /** Passes words on to whoever started the daemon. */
   async tell(words: string): Promise<void> {
     await new Promise<void>((resolve) => {

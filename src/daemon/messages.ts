@@ -77,5 +77,7 @@ export type ServerMessage =
     }
   /** The kernel ended a mount without being asked by this daemon. */
   | { readonly kind: 'ended'; readonly mount: number }
+  /** Nothing happens any more, or something does again. */
+  | { readonly kind: 'rests'; readonly rests: boolean }
   /** Asks that the other daemons be told; answered with `peersTold`. */
   | { readonly kind: 'tellPeers'; readonly telling: number };

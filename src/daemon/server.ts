@@ -1,10 +1,8 @@
 import { Channel, type ChannelEvents } from '../fuse/channel.js';
 import { loadNative } from '../fuse/native.js';
-import { harnessOfProgram, memoryHarness } from '../harness/registry.js';
+import { memoryHarness } from '../harness/registry.js';
 import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
-import { Knowledge } from '../session/knowledge.js';
-import { SessionFinder } from '../session/session-finder.js';
 import { Store } from '../store/store.js';
 import { leave } from '../tree/leaving.js';
 import { Quota } from '../tree/quota.js';
@@ -15,7 +13,7 @@ import { ViewOperations } from '../tree/view-operations.js';
 import { attempt } from './attempt.js';
 import { ChannelCache } from './channel-cache.js';
 import { followWith } from './follow.js';
-import { JournalFile } from './journal-file.js';
+import { giveBack } from './give-back.js';
 import { mayDie } from './may-die.js';
 import type {
   AttachRequest,
@@ -27,11 +25,12 @@ import type {
 } from './messages.js';
 import { usageOf } from './mount-usage.js';
 import { PeerTelling } from './peer-telling.js';
-import { bootId, processSpace } from './process-space.js';
-import { procProcesses } from './processes.js';
+import { processSpace } from './process-space.js';
+import { Pulse } from './pulse.js';
 import { rehearse } from './rehearsal.js';
 import { ThreadedMerger } from './threaded-merger.js';
 import { forgetTold, noteTold, wasToldOfAll } from './told.js';
+import { treeServices } from './tree-services.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
 const TICK = 500;
@@ -59,7 +58,7 @@ export class MountServer {
   readonly #quotas = new Map<number, Quota>();
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #pulse: Pulse;
   readonly #peers: PeerTelling;
   readonly #space = processSpace();
   /** Somebody called since `#wasCalled` was asked last. */
@@ -73,25 +72,19 @@ export class MountServer {
     this.#store.db.pragma('wal_autocheckpoint = 0');
     this.#store.log.reserve();
     this.#store.committed = mayDie;
-    const clock = () => this.#store.now;
-    const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
-    const journal = new JournalFile(data.journal, data.takesOver);
-    const sessions = new SessionFinder(procProcesses, clock, bootId(), harnessOf, journal);
-    sessions.register(this.#store.sessions.named.processes(this.#space));
-    this.#services = {
-      store: this.#store,
-      journal,
-      clock,
-      processes: procProcesses,
-      sessions,
-      knowledge: new Knowledge((session, tree, path) => this.#store.sessions.served(session, tree, path), journal),
+    this.#services = treeServices(this.#store, data, {
       merger: this.#merger,
-      host: data.machine.name,
       tellPeers: () => this.#peers.tell(),
       hasPeers: () => this.#peers.count > 0,
-    };
+    });
+    this.#services.sessions.register(this.#store.sessions.named.processes(this.#space));
     this.#store.follow = followWith(this.#store, this.#trees);
-    this.#timer = setInterval(() => this.#tick(), TICK);
+    this.#pulse = new Pulse(
+      data.folder,
+      TICK,
+      () => this.#tick(),
+      (rests) => this.#turned(rests),
+    );
     setTimeout(() => this.#rehearse(data), data.takesOver ? AFTER_TAKEOVER : 0).unref();
   }
 
@@ -108,6 +101,8 @@ export class MountServer {
   }
 
   async handle(request: Exclude<ServerRequest, { kind: 'start' }>): Promise<unknown> {
+    // To look what is held is no reason to be awake.
+    if (request.kind !== 'held') this.#pulse.stir();
     switch (request.kind) {
       case 'attach':
         return this.#attach(request.attach);
@@ -183,6 +178,7 @@ export class MountServer {
       },
       called: () => {
         this.#called = true;
+        this.#pulse.stir();
       },
     };
     const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), events, features);
@@ -214,7 +210,7 @@ export class MountServer {
   }
 
   async #rest(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#pulse.end();
     await Promise.all([...this.#mounts.values()].map(({ channel }) => channel.rest(PATIENCE)));
     attempt('background work failed', () => this.#tickTrees());
     this.#services.journal.flush(true);
@@ -267,6 +263,11 @@ export class MountServer {
     });
   }
 
+  #turned(rests: boolean): void {
+    if (rests) attempt('memory was not given back', () => giveBack(this.#store.db));
+    this.#send({ kind: 'rests', rests });
+  }
+
   #tickTrees(): void {
     const unsaved = this.#services.knowledge.takeUnsaved();
     const trees = [...this.#trees.values()].filter((tree) => tree.isUntidy);
@@ -280,7 +281,7 @@ export class MountServer {
   }
 
   async #stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#pulse.end();
     for (const mount of [...this.#mounts.keys()]) this.#detach(mount);
     attempt('background work failed', () => this.#tickTrees());
     await this.#store

@@ -21,6 +21,8 @@ export class ServingThread {
   ended: (mount: number) => void = () => undefined;
   /** Has the other daemons of the store apply what was committed. */
   tellPeers: () => Promise<void> = () => Promise.resolve();
+  /** Told when nothing happens any more, and when something does again. */
+  rests: (rests: boolean) => void = () => undefined;
   /** Told when the thread is gone; it serves nothing then. */
   died: (error: Error) => void = () => undefined;
   /** Resolves when its code is loaded. */
@@ -34,6 +36,7 @@ export class ServingThread {
     });
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'loaded') return isLoaded();
+      if (message.kind === 'rests') return this.rests(message.rests);
       if (message.kind === 'ended') return this.ended(message.mount);
       if (message.kind === 'tellPeers') {
         const { telling } = message;

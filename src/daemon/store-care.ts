@@ -7,6 +7,8 @@ import { datedName } from '../store/backup-names.js';
 import { placeNew } from '../store/durable.js';
 import type { PlaceFault } from '../store/place.js';
 import type { Store } from '../store/store.js';
+import { giveBack } from './give-back.js';
+import { Pulse } from './pulse.js';
 import type { ServingThread } from './serving-thread.js';
 import { keepRoom } from './spare-room.js';
 
@@ -37,7 +39,7 @@ export class StoreCare {
   readonly #store: Store;
   readonly #thread: ServingThread;
   readonly #room: string;
-  #timers: readonly NodeJS.Timeout[] = [];
+  #pulse: Pulse | undefined;
   readonly #replace: () => void;
   #isEnded = false;
   #fault: PlaceFault | undefined;
@@ -69,7 +71,16 @@ export class StoreCare {
       this.#keepRoom();
       this.#sweepContents();
     };
-    this.#timers = [setInterval(() => this.#takeCare(), CARE), setInterval(now, SWEEP)];
+    const beat = (): void => {
+      this.#takeCare();
+      if (performance.now() < due) return;
+      due = performance.now() + SWEEP;
+      now();
+    };
+    let due = performance.now() + SWEEP;
+    this.#pulse = new Pulse(this.#store.folder, CARE, beat, (rests) => {
+      if (rests) giveBack(this.#store.db);
+    });
     this.#keepRoom();
   }
 
@@ -83,7 +94,7 @@ export class StoreCare {
 
   end(): void {
     this.#isEnded = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#pulse?.end();
   }
 
   /** Sees to it that nothing is lost when somebody takes the store's files away while they are in use. */

@@ -30,6 +30,8 @@ export type ServerSays =
   | { readonly kind: 'drop'; readonly key: string }
   /** It serves, or why not: for whoever started the daemon. */
   | { readonly kind: 'words'; readonly words: string }
+  /** Nothing happens any more, or something does again. */
+  | { readonly kind: 'rests'; readonly rests: boolean }
   /** Somebody asks for another server in the place of this one. */
   | { readonly kind: 'replace' };
 

@@ -9,7 +9,7 @@ import { runtimeFiles } from './runtime-files.js';
 import { type HeldData, type HeldMount, PASSING, type ServerSays, type SupervisorSays } from './supervision.js';
 
 /** The server's code is run from its first call as compiled code, which a process that lives for days can afford. */
-const ENGINE_OPTIONS = ['--always-sparkplug', '--no-lazy-feedback-allocation'];
+const ENGINE_OPTIONS = ['--always-sparkplug', '--no-lazy-feedback-allocation', '--expose-gc'];
 const SERVER = fileURLToPath(new URL('./serve.js', import.meta.url));
 
 /** A server that dies within this time, in ms, after it began to serve has died at once. */
@@ -25,6 +25,8 @@ const LIMIT = 12;
  * is as short as the store is quick to open; it costs some memory.
  */
 const SPARE_AFTER = 10_000;
+/** How long, in ms, nothing happens until there is none, and its memory is given back. */
+const UNUSED = 60_000;
 /** How long, in ms, a server may take to end in order. */
 const ENDING = 30_000;
 /** How long, in ms, to wait before a full socket is tried again. */
@@ -62,6 +64,8 @@ export class Supervisor {
   #next: Server | undefined;
   /** A server that is loaded and waits for the other to die. */
   #spare: Server | undefined;
+  /** Ends the spare one; there while nothing happens. */
+  #unused: NodeJS.Timeout | undefined;
   #deaths = 0;
   #deathsAtOnce = 0;
   /** Those of them that nobody wanted: by a fault, not by SIGKILL, nor for want of room on the disk. */
@@ -129,9 +133,12 @@ export class Supervisor {
           server.serves = Date.now();
           this.#lost = [];
           this.#hasServed = true;
-          setTimeout(() => this.#keepSpare(server), this.#deaths > 0 ? 0 : SPARE_AFTER).unref();
+          this.#keepSpareSoon(server, this.#deaths > 0 ? 0 : SPARE_AFTER);
         }
         this.#tell(message.words);
+        return;
+      case 'rests':
+        if (server === this.#server) this.#turned(message.rests);
         return;
       case 'replace':
         // The spare one may have been loaded before an upgrade.
@@ -221,8 +228,17 @@ export class Supervisor {
     if (server.loaded) this.#go(server);
   }
 
-  #keepSpare(server: Server): void {
-    if (server === this.#server && !this.#isEnding && !this.#next) this.#spare ??= this.#start();
+  #keepSpareSoon(server: Server, after: number): void {
+    setTimeout(() => {
+      const isWanted = server === this.#server && this.#unused === undefined && !this.#isEnding && !this.#next;
+      if (isWanted) this.#spare ??= this.#start();
+    }, after).unref();
+  }
+
+  #turned(rests: boolean): void {
+    clearTimeout(this.#unused);
+    this.#unused = rests ? setTimeout(() => this.#spare?.child.kill('SIGKILL'), UNUSED).unref() : undefined;
+    if (!rests) this.#keepSpareSoon(this.#server, SPARE_AFTER);
   }
 
   /** Ends the connections: whoever waits gets an error in place of an answer that never comes. */
