@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { listProcesses } from '../support/processes.js';
 import { type Stage, staged, until } from './stage.js';
 
 /** How long, in ms, is counted. */
@@ -30,9 +29,7 @@ async function pids(stage: Stage): Promise<{ server: number; supervisor: number 
 
 /** Servers of a supervisor: the one that serves, and the one that waits for it to die. */
 const servers = (supervisor: number): number[] =>
-  listProcesses()
-    .filter(({ ppid, zombie }) => ppid === supervisor && !zombie)
-    .map(({ pid }) => pid);
+  readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'latin1').trim().split(' ').map(Number);
 
 /** A module of the built program. */
 const dist = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).pathname;
@@ -49,7 +46,9 @@ test(
     expect(servers(supervisor)).toEqual([server]);
     expect(await counted(server)).toBeLessThan(FEW);
     // A program that reads and writes meets no difference, and the supervisor has another one loaded.
-    expect(await stage.sh('cat "$1/note.md"; echo two >>"$1/note.md"; cat "$1/note.md"', folder)).toBe('one\none\ntwo\n');
+    expect(await stage.sh('cat "$1/note.md"; echo two >>"$1/note.md"; cat "$1/note.md"', folder)).toBe(
+      'one\none\ntwo\n',
+    );
     await until(() => servers(supervisor).length === 2, 'a spare server', 60_000);
   }),
   300_000,
