@@ -8,8 +8,9 @@ import { openOwn } from './own-file.js';
 const SLACK = 2 * 1024 * 1024;
 
 /**
- * A journal in a file: lines of `[key, value]`, or `[key]` for what is gone; the last of a key counts. It is written with
- * write(2) and never flushed, since it is of no use after a crash of the machine.
+ * A journal in a file. Each line is a list of `[key, value]`, or `[key]` for what is gone; the last of a key counts. What is
+ * noted together is one line, which counts as a whole or, where a death cut it short, not at all. It is written with write(2)
+ * and never flushed, since it is of no use after a crash of the machine.
  */
 export class JournalFile implements Journal {
   readonly #path: string;
@@ -46,12 +47,15 @@ export class JournalFile implements Journal {
   flush(everything = false): void {
     if (this.#noted.size === 0 || !(this.#isUrgent || everything)) return;
     this.#isUrgent = false;
-    let lines = '';
-    for (const [key, value] of this.#noted) lines += this.#take(key, value);
+    const entries: string[] = [];
+    for (const [key, value] of this.#noted) {
+      const entry = this.#take(key, value);
+      if (entry !== undefined) entries.push(entry);
+    }
     this.#noted.clear();
-    if (lines === '') return;
+    if (entries.length === 0) return;
     try {
-      const bytes = this.#encode(lines);
+      const bytes = this.#encode(`[${entries.join()}]\n`);
       if (this.#isBroken || this.#written + bytes.length > 2 * this.#size + SLACK) {
         const old = this.#fd;
         this.#fd = this.#rewrite();
@@ -90,18 +94,18 @@ export class JournalFile implements Journal {
     return this.#bytes.subarray(0, this.#bytes.write(lines));
   }
 
-  /** Takes a note over, and gives back its line; an empty one when nothing changed. */
-  #take(key: string, value: (() => unknown) | undefined): string {
+  /** Takes a note over, and gives back its entry; undefined when nothing changed. */
+  #take(key: string, value: (() => unknown) | undefined): string | undefined {
     const before = this.#current.get(key);
     if (before !== undefined) this.#size -= key.length + before.length;
     if (!value) {
       this.#current.delete(key);
-      return before === undefined ? '' : `${JSON.stringify([key])}\n`;
+      return before === undefined ? undefined : JSON.stringify([key]);
     }
     const text = JSON.stringify(value());
     this.#current.set(key, text);
     this.#size += key.length + text.length;
-    return text === before ? '' : `[${JSON.stringify(key)},${text}]\n`;
+    return text === before ? undefined : `[${JSON.stringify(key)},${text}]`;
   }
 
   #read(): void {
@@ -113,9 +117,7 @@ export class JournalFile implements Journal {
       throw error;
     }
     for (const line of text.split('\n')) {
-      const entry = parse(line);
-      if (!entry) continue;
-      this.#take(entry[0], entry.length === 1 ? undefined : () => entry[1]);
+      for (const entry of parse(line)) this.#take(entry[0], entry.length === 1 ? undefined : () => entry[1]);
     }
   }
 
@@ -136,7 +138,7 @@ export class JournalFile implements Journal {
     const fresh = `${this.#path}.new`;
     const fd = openOwn(fresh, constants.O_WRONLY | constants.O_TRUNC);
     let lines = '';
-    for (const [key, text] of this.#current) lines += `[${JSON.stringify(key)},${text}]\n`;
+    for (const [key, text] of this.#current) lines += `[[${JSON.stringify(key)},${text}]]\n`;
     const bytes = Buffer.from(lines);
     try {
       for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
@@ -151,12 +153,12 @@ export class JournalFile implements Journal {
   }
 }
 
-/** An entry; undefined for a line that a death cut short. */
-function parse(line: string): [string, unknown?] | undefined {
-  if (line === '') return undefined;
+/** The entries of a line; none for one that a death cut short. */
+function parse(line: string): readonly [string, unknown?][] {
+  if (line === '') return [];
   try {
-    return JSON.parse(line) as [string, unknown?];
+    return JSON.parse(line) as [string, unknown?][];
   } catch {
-    return undefined;
+    return [];
   }
 }

@@ -94,6 +94,8 @@ export interface Requests {
   cameTo(what: CameTo): void;
   /** What a request came to that an earlier process applied; undefined when none did, or when it was answered. */
   find(mount: number, request: number): CameTo | undefined;
+  /** Whether a request was applied, and not answered yet. */
+  isApplied(mount: number, request: number): boolean;
   /** A request was answered, and will not be sent again. */
   answered(mount: number, request: number): void;
 }

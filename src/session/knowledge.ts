@@ -85,8 +85,10 @@ export class Knowledge {
 
   /** Takes over what an earlier process knew. */
   resume(now: number): void {
-    for (const value of this.#journal.left('k/').values()) {
-      const { session, tree, path, ...known } = value as KnowledgeNote;
+    const notes = [...this.#journal.left('k/').values()] as KnowledgeNote[];
+    // What was used last is forgotten last. The order of the notes is that in which they were made first.
+    notes.sort((a, b) => usedAt(a) - usedAt(b));
+    for (const { session, tree, path, ...known } of notes) {
       this.#names.set(session.key, session.name);
       this.#of(tree, path).set(session.key, { ...UNKNOWN, ...known });
       const last = known.echo ? known.settled : (known.read ?? known.settled);
@@ -98,12 +100,14 @@ export class Knowledge {
     const known = this.#paths.get(keyOf(tree, path))?.get(session);
     if (known) return known;
     const key = `${session}\0${keyOf(tree, path)}`;
-    const settled = this.#absent.has(key) ? undefined : this.#stored(session, tree, path);
+    // What is not stored yet is newer than what is.
+    const settled = this.#unsaved.get(key) ?? (this.#absent.has(key) ? undefined : this.#stored(session, tree, path));
     if (!settled) {
       this.#absent.set(key, true);
       return undefined;
     }
-    const remembered = { settled, read: undefined, by: 0, echo: false, looked: undefined };
+    const { content, at } = settled;
+    const remembered = { settled: { content, at }, read: undefined, by: 0, echo: false, looked: undefined };
     this.#of(tree, path).set(session, remembered);
     return remembered;
   }
@@ -252,6 +256,10 @@ export class Knowledge {
 }
 
 const UNKNOWN: Remembered = { settled: undefined, read: undefined, by: 0, echo: false, looked: undefined };
+
+function usedAt({ settled, read }: Known): number {
+  return Math.max(settled?.at ?? 0, read?.at ?? 0);
+}
 
 function noteKey(session: string, path: string): string {
   return `k/${session}\0${path}`;

@@ -97,6 +97,10 @@ export class AppliedTable implements Requests {
     this.#put.run(mount, this.#slot(mount, request), request, cameTo ? JSON.stringify(cameTo) : null);
   }
 
+  isApplied(mount: number, request: number): boolean {
+    return this.#mounts.get(mount)?.taken.has(request) === true;
+  }
+
   answered(mount: number, request: number): void {
     const slots = this.#mounts.get(mount);
     const slot = slots?.taken.get(request);

@@ -22,8 +22,8 @@ export function settled<T>(view: View, caller: Caller | undefined, work: () => T
   for (let attempt = 1; ; attempt++) {
     try {
       const result = unique === undefined ? work() : requests.during(view.mount, unique, work);
-      // While it waits others are served: whoever takes over has to know that all of it was done.
-      if (unique !== undefined && result instanceof Promise) noteDone(view, unique, true);
+      // What followed from it is not to be done once more: by then others may have been served.
+      if (unique !== undefined && requests.isApplied(view.mount, unique)) noteDone(view, unique, true);
       return result;
     } catch (error) {
       if (!(error instanceof Outdated) || attempt === ATTEMPTS) throw error;
@@ -60,7 +60,11 @@ export function repeated(view: View, caller: Caller): Repeated | undefined {
   if (!caller.resent || caller.unique === undefined) return undefined;
   const { store } = view.tree.services;
   const came = store.requests.find(view.mount, caller.unique);
-  return came && { came, isDone: view.doneBefore.has(caller.unique) };
+  if (!came) return undefined;
+  const isDone = view.doneBefore.has(caller.unique);
+  // What follows is done now, once: the next process may have to answer it again.
+  if (!isDone) noteDone(view, caller.unique, true);
+  return { came, isDone };
 }
 
 /** A request was answered: nobody asks for it again. */

@@ -25,12 +25,16 @@ export const immortal: Mortality = {
   begin: () => undefined,
 };
 
-/** Dies about once in `oneIn` times that it may. */
+/** Of this many chances after a death, every second is taken: a successor may die over the same request. */
+const SOON = 3;
+
+/** Dies about once in `oneIn` times that it may, and often soon again. */
 export class Mortal implements Mortality {
   readonly #path: string;
   readonly #oneIn: number;
   #random: Random | undefined;
   #journal: JournalFile;
+  #soon = 0;
   deaths = 0;
 
   constructor(folder: string, oneIn: number) {
@@ -48,8 +52,11 @@ export class Mortal implements Mortality {
   }
 
   mayDie(): void {
-    if (this.#random?.below(this.#oneIn) !== 0) return;
+    const oneIn = this.#soon > 0 ? 2 : this.#oneIn;
+    this.#soon = Math.max(0, this.#soon - 1);
+    if (this.#random?.below(oneIn) !== 0) return;
     this.deaths++;
+    this.#soon = SOON;
     throw new Died('the process dies');
   }
 

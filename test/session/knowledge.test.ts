@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
+import { JournalFile } from '../../src/daemon/journal-file.js';
 import { ECHO, Knowledge } from '../../src/session/knowledge.js';
 
 const one = { key: 'boot/claude/1/1', name: 'claude 1' };
@@ -116,4 +120,34 @@ test('what is stored after a look at a save is what was written', () => {
   knowledge.answered(one.key, 1, 'a.md', 900_000);
   knowledge.read(one, 1, 'a.md', 11, 7, 900_000 + ECHO);
   expect(knowledge.takeUnsaved()).toMatchObject([{ content: 10 }]);
+});
+
+/** Paths that are remembered at most. */
+const MANY = 20_000;
+
+test('what was used last is forgotten last, also by a process that takes over', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'mend-test-'));
+  try {
+    const file = join(folder, 'journal');
+    const journal = new JournalFile(file, false);
+    const before = new Knowledge(undefined, journal);
+    before.wrote(one, 1, 'a.md', 10, 7, 1);
+    for (let i = 2; i < MANY; i++) before.wrote(one, 1, `${i}.md`, i, 7, i);
+    before.wrote(one, 1, 'a.md', 11, 7, MANY);
+    journal.flush();
+    journal.close();
+    const taken = new JournalFile(file, true);
+    // The store has what was known a while ago.
+    const after = new Knowledge(() => ({ content: 10, at: 1 }), taken);
+    after.resume(MANY);
+    for (let i = 0; i < 10; i++) after.wrote(one, 1, `new-${i}.md`, i, 7, MANY + 1);
+    expect(after.latest(one.key, 1, 'a.md')).toBe(11);
+    // Of what was forgotten, the store is the last to be asked: what is to be stored yet is newer.
+    expect(after.latest(one.key, 1, '2.md')).toBe(2);
+    after.takeUnsaved();
+    expect(after.latest(one.key, 1, '3.md')).toBe(10);
+    taken.close();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
