@@ -26,7 +26,7 @@ const LIMIT = 12;
  */
 const SPARE_AFTER = 10_000;
 /** How long, in ms, nothing happens until there is none, and its memory is given back. */
-const UNUSED = 60_000;
+const UNUSED = 30_000;
 /** How long, in ms, a server may take to end in order. */
 const ENDING = 30_000;
 /** How long, in ms, to wait before a full socket is tried again. */

@@ -34,7 +34,7 @@ const servers = (supervisor: number): number[] =>
 /** A module of the built program. */
 const dist = (path: string): string => new URL(`../../dist/${path}`, import.meta.url).pathname;
 
-test(
+test.concurrent(
   'where nothing happens, next to nothing is done, and only one server is there; a call or a change wakes it',
   staged(240, async (stage) => {
     const folder = await stage.mount();
@@ -54,7 +54,7 @@ test(
   300_000,
 );
 
-test(
+test.concurrent(
   'a server that rests notices what another process does to the store, and takes its place when it dies',
   staged(120, async (stage) => {
     const folder = await stage.mount();
