@@ -6,12 +6,11 @@ import type { Limits } from '../ports/limits.js';
 import { Knowledge } from '../session/knowledge.js';
 import { SessionFinder } from '../session/session-finder.js';
 import { Store } from '../store/store.js';
+import { DividedOperations } from '../tree/divided-operations.js';
 import { leave } from '../tree/leaving.js';
-import { Quota } from '../tree/quota.js';
 import { keepLeftovers, resume } from '../tree/resuming.js';
-import { Tree, type TreeServices } from '../tree/tree.js';
+import type { TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
-import { ViewOperations } from '../tree/view-operations.js';
 import { attempt } from './attempt.js';
 import { ChannelCache } from './channel-cache.js';
 import { JournalFile } from './journal-file.js';
@@ -25,10 +24,12 @@ import type {
   ServerRequest,
 } from './messages.js';
 import { usageOf } from './mount-usage.js';
+import { OpenTrees } from './open-trees.js';
 import { PeerTelling } from './peer-telling.js';
 import { bootId, processSpace } from './process-space.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
+import { SharedSessions } from './shared-sessions.js';
 import { ThreadedMerger } from './threaded-merger.js';
 import { forgetTold, noteTold, wasToldOfAll } from './told.js';
 
@@ -44,6 +45,7 @@ export interface Mounted {
   readonly view: View;
   readonly channel: Channel;
   readonly cache: ChannelCache;
+  readonly operations: DividedOperations;
   /** Number in the feed up to which the kernel is noted to have been told of everything. */
   told: number;
 }
@@ -54,8 +56,8 @@ export class MountServer {
   readonly #services: TreeServices;
   readonly #merger = new ThreadedMerger();
   readonly #limits: Limits;
-  readonly #trees = new Map<number, Tree>();
-  readonly #quotas = new Map<number, Quota>();
+  readonly #trees: OpenTrees;
+  readonly #shared: SharedSessions;
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
   readonly #timer: NodeJS.Timeout;
@@ -76,7 +78,6 @@ export class MountServer {
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
     const journal = new JournalFile(data.journal, data.takesOver);
     const sessions = new SessionFinder(procProcesses, clock, bootId(), harnessOf, journal);
-    sessions.register(this.#store.sessions.named.processes(this.#space));
     this.#services = {
       store: this.#store,
       journal,
@@ -89,20 +90,18 @@ export class MountServer {
       tellPeers: () => this.#peers.tell(),
       hasPeers: () => this.#peers.count > 0,
     };
-    this.#store.follow = (changes) => {
-      let followed = false;
-      for (const [id, tree] of this.#trees) {
-        const ids = changes
-          ? changes.filter((change) => change.tree === id).map((change) => change.node)
-          : [...tree.nodes.keys(), ...this.#store.loadNodes(id, 0).map((row) => row.id)];
-        if (ids.length === 0) continue;
-        tree.follow(ids);
-        followed = true;
-      }
-      return followed;
-    };
+    this.#trees = new OpenTrees(this.#store, this.#services, this.#limits);
+    this.#store.follow = (changes) => this.#trees.follow(changes);
+    this.#shared = new SharedSessions(this.#store, data, this.#services, this.#space, () => this.#mounts.values());
+    this.#lookAtSessions();
     this.#timer = setInterval(() => this.#tick(), TICK);
     setTimeout(() => this.#rehearse(data), data.takesOver ? AFTER_TAKEOVER : 0).unref();
+  }
+
+  /** Takes in which processes belong to which registered sessions, and which of these are shared. */
+  #lookAtSessions(): void {
+    this.#services.sessions.register(this.#store.sessions.named.processes(this.#space));
+    this.#shared.refresh();
   }
 
   #rehearse({ folder, owner, machine }: ServerData): void {
@@ -129,13 +128,13 @@ export class MountServer {
         return this.#rest();
       case 'catchUp':
         this.#store.catchUp();
-        this.#services.sessions.register(this.#store.sessions.named.processes(this.#space));
-        return Promise.all([...this.#trees.values()].map((tree) => tree.settled));
+        this.#lookAtSessions();
+        return Promise.all([this.#shared.told(), ...[...this.#trees.values()].map((tree) => tree.settled)]);
       case 'usage':
         return [...this.#mounts.values()].map((mounted) => usageOf(mounted));
       case 'held':
         // What sessions know is held by the rows that say so.
-        this.#tickTrees();
+        this.#trees.tidy();
         return [...this.#mounts.values()].flatMap(({ view }) => view.handles.contents());
       case 'peers':
         this.#peers.count = request.count;
@@ -152,29 +151,31 @@ export class MountServer {
   #attach(request: AttachRequest): Promise<KernelFeatures> {
     const { requests } = this.#store;
     this.#store.write(() => requests.forget(request.mount), true);
-    const { view, cache } = this.#view(request);
+    const { view, cache, operations } = this.#view(request);
     return new Promise((resolve, reject) => {
-      this.#open(request, view, cache, {
-        ready: (connection) => {
-          cache.connection = connection;
-          const { protocol, resend, epoch } = connection;
-          resolve({ protocol, resend, epoch });
+      this.#open(
+        { request, view, cache, operations },
+        {
+          ready: (connection) => {
+            cache.connection = connection;
+            const { protocol, resend, epoch } = connection;
+            resolve({ protocol, resend, epoch });
+          },
+          ended: () => reject(new Error('the kernel ended the mount')),
         },
-        ended: () => reject(new Error('the kernel ended the mount')),
-      });
+      );
     });
   }
 
-  #view(request: AttachRequest): { view: View; cache: ChannelCache } {
-    const tree = this.#tree(request);
+  #view(request: AttachRequest): Omit<Mounted, 'channel' | 'told'> {
+    const tree = this.#trees.open(request);
     const cache = new ChannelCache(tree.root.id);
-    return { view: new View(tree, request.mount, request.path, cache, memoryHarness(request.harness)), cache };
+    const view = new View(tree, request.mount, request.path, cache, memoryHarness(request.harness));
+    return { request, view, cache, operations: new DividedOperations(view, this.#shared) };
   }
 
   #open(
-    request: AttachRequest,
-    view: View,
-    cache: ChannelCache,
+    { request, view, cache, operations }: Omit<Mounted, 'channel' | 'told'>,
     { ready, ended }: Pick<ChannelEvents, 'ready' | 'ended'>,
     features?: KernelFeatures,
   ): void {
@@ -189,61 +190,53 @@ export class MountServer {
       answering: () => {
         noteTold(this.#mounts.values(), journal, this.#store.feed.seen);
         journal.flush();
+        this.#shared.flushJournals();
         mayDie();
       },
       called: () => {
         this.#called = true;
       },
     };
-    const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), events, features);
+    const channel = new Channel(loadNative(), request.fd, owner, operations, events, features);
     cache.channel = channel;
-    this.#mounts.set(request.mount, { request, view, channel, cache, told: -1 });
+    this.#mounts.set(request.mount, { request, view, channel, cache, operations, told: -1 });
+    this.#shared.connect({ view, cache });
   }
 
   /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
   #resume(mounts: readonly ResumeRequest[]): void {
     this.#services.knowledge.resume(this.#store.now);
     this.#services.sessions.resume();
-    const served = mounts.map((request) => ({ request, ...this.#view(request) }));
+    const served = mounts.map((request) => ({ ...this.#view(request), features: request.features }));
     for (const tree of this.#trees.values()) resume(tree, [...tree.views]);
-    for (const { request, view, cache } of served) {
+    for (const { request, cache, features } of served) {
       this.#store.requests.load(request.mount);
-      cache.connection = request.features;
-      this.#open(request, view, cache, { ready() {}, ended() {} }, request.features);
-      view.outdated = cache.forgetAll(
-        view,
-        !wasToldOfAll(request.mount, this.#services.journal, this.#store.feed.last()),
-      );
+      cache.connection = features;
     }
+    this.#shared.resume(served);
+    for (const mounted of served) {
+      const { view, cache, features } = mounted;
+      this.#open(mounted, { ready() {}, ended() {} }, features);
+      const wasTold = wasToldOfAll(view.mount, this.#services.journal, this.#store.feed.last());
+      view.outdated = cache.forgetAll(view, !wasTold);
+    }
+    this.#shared.expire();
     setTimeout(() => {
       for (const { request, view } of served) {
         this.#store.requests.settle(request.mount);
         if (view.tree.views.has(view)) attempt('unsaved writes were not kept', () => keepLeftovers(view));
       }
+      this.#shared.settle();
     }, AFTER_TAKEOVER).unref();
   }
 
   async #rest(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all([...this.#mounts.values()].map(({ channel }) => channel.rest(PATIENCE)));
-    attempt('background work failed', () => this.#tickTrees());
+    attempt('background work failed', () => this.#trees.tidy());
     this.#services.journal.flush(true);
+    this.#shared.rest();
     await this.#store.flushed();
-  }
-
-  #tree(request: AttachRequest): Tree {
-    let tree = this.#trees.get(request.tree);
-    if (tree) return tree;
-    this.#store.catchUp();
-    let quota = this.#quotas.get(request.project);
-    if (!quota) {
-      quota = new Quota(this.#limits, () => this.#store.trees.usage(request.project));
-      this.#quotas.set(request.project, quota);
-    }
-    quota.refresh();
-    tree = new Tree(request.tree, this.#services, quota, memoryHarness(request.harness).maintainedKeys);
-    this.#trees.set(request.tree, tree);
-    return tree;
   }
 
   #detach(mount: number): void {
@@ -260,16 +253,18 @@ export class MountServer {
     this.#mounts.delete(mount);
     forgetTold(mount, this.#services.journal);
     leave(mounted.view);
-    attempt('background work failed', () => this.#tickTrees());
-    const { tree } = mounted.view;
-    if (tree.views.size === 0) this.#trees.delete(tree.id);
+    this.#shared.leave(mounted.view);
+    attempt('background work failed', () => this.#trees.tidy());
+    this.#trees.leave(mounted.view.tree);
     return true;
   }
 
   #tick(): void {
     attempt('background work failed', () => {
       this.#store.catchUp();
-      this.#tickTrees();
+      this.#lookAtSessions();
+      this.#trees.tidy();
+      this.#shared.tick();
       this.#services.journal.flush(true);
       this.#store.log
         .flushIfNeeded()
@@ -277,22 +272,11 @@ export class MountServer {
     });
   }
 
-  #tickTrees(): void {
-    const unsaved = this.#services.knowledge.takeUnsaved();
-    const trees = [...this.#trees.values()].filter((tree) => tree.isUntidy);
-    if (unsaved.length === 0 && trees.length === 0) return;
-    this.#store.write(() => {
-      for (const tree of trees) tree.tidy();
-      for (const { session, tree, path, content, at } of unsaved) {
-        this.#store.saveServed(this.#store.sessionRow(session), tree, path, content, at);
-      }
-    }, true);
-  }
-
   async #stop(): Promise<void> {
     clearInterval(this.#timer);
     for (const mount of [...this.#mounts.keys()]) this.#detach(mount);
-    attempt('background work failed', () => this.#tickTrees());
+    attempt('background work failed', () => this.#trees.tidy());
+    this.#shared.close();
     await this.#store
       .flushed()
       .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));

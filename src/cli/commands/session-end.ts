@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { MendError } from '../../errors.js';
+import { removeScratch } from '../../store/scratch-folder.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { entriesOf, type SessionEntry, servingProcesses, sessionByName } from '../named-session.js';
@@ -29,6 +30,7 @@ async function end(name: string): Promise<ExitStatus> {
     }, true),
   );
   await announceToDaemons(runtimeFiles(ownStoreFolder()));
+  if (before) removeScratch(ownStoreFolder(), before.id);
   printLine(`ended session "${name}"`);
   const count = before?.processes.length ?? 0;
   if (count > 0)

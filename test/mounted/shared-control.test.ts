@@ -1,0 +1,163 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { shared } from './agent.js';
+import { begin, end, program, read } from './agent-work.js';
+import { type Stage, staged, until } from './stage.js';
+
+const write = (agent: Awaited<ReturnType<Stage['agent']>>, path: string, text: string) =>
+  agent.run((fs, _, file, content) => fs.writeFileSync(file, content), path, text);
+const names = (agent: Awaited<ReturnType<Stage['agent']>>, path: string) =>
+  agent.run((fs, _, folder) => fs.readdirSync(folder, { recursive: true }).sort(), path);
+
+/** Memory with a few notes and a folder. */
+async function furnish(stage: Stage, folder: string): Promise<void> {
+  await stage.sh(
+    `mkdir "$1/sub"; for n in 1 2 3 4 5 6 7 8 9; do echo $n >"$1/note-$n.md"; echo $n >"$1/sub/note-$n.md"; done
+     echo "- a secret" >"$1/MEMORY.md"; echo deep >"$1/sub/deep.md"; echo "- draft" >"$1/draft.md"
+     head -c 20000 /dev/zero | tr '\\0' x >"$1/big.md"`,
+    folder,
+  );
+}
+
+test(
+  'nothing is left of what a session had hold of when it was shared, and nothing of it is saved',
+  staged(60, async (stage) => {
+    const [agent, other] = [await stage.runAgent('--session', 'roses'), await stage.agent()];
+    const folder = stage.folder();
+    await furnish(stage, folder);
+    const before = await names(other, folder);
+    const looks = shared('before-and-after.py', join(import.meta.dirname, 'before-and-after.py'));
+    const [ready, go] = [`${stage.user.home}/ready`, `${stage.user.home}/go`];
+    const seen = program(agent, `python3 ${looks} "$1" ${ready} ${go}`, folder);
+    await stage.sh('until test -e "$1"; do sleep 0.05; done', ready);
+    await begin(other, `${folder}/note-1.md`, 'of the other session');
+    await other.run((fs, own, path) => {
+      own['held'] = fs.openSync(path, 'r');
+      process.chdir(path.replace(/big\.md$/, 'sub'));
+    }, `${folder}/big.md`);
+    const { stdout } = await stage.mend(['session', 'share', 'roses']);
+    expect(stdout).toMatch(/^shared session "roses": .*cannot be undone\n$/);
+    // Others look and map meanwhile, and so does a kernel that remembers what they are told.
+    expect(await names(other, folder)).toEqual(before);
+    expect(
+      await program(
+        other,
+        'python3 -c "import mmap,sys; f=open(sys.argv[1]); m=mmap.mmap(f.fileno(),0,prot=mmap.PROT_READ,flags=mmap.MAP_PRIVATE); print(len(bytes(m)))" "$1"',
+        `${folder}/big.md`,
+      ),
+    ).toBe('20000\n');
+    await stage.sh('touch "$1"', go);
+    expect(JSON.parse(await seen)).toEqual({
+      listing: [],
+      'rest of a listing': [],
+      'rest of a listing of a folder': 'ENOENT',
+      rewound: ['.', '..'],
+      'by a descriptor': ['.', '..'],
+      'working folder': expect.stringMatching(/^E(STALE|NOENT)$/),
+      'parent of it': [],
+      'a name in it': 'ESTALE',
+      stat: 'ENOENT',
+      'stat below': 'ENOENT',
+      access: -1,
+      'path only': 'ENOENT',
+      open: 'ENOENT',
+      'open again': 'ESTALE',
+      'open by a path only': 'ESTALE',
+      'at a folder': 'ESTALE',
+      read: 'ESTALE',
+      'read on': 'ESTALE',
+      size: 'ESTALE',
+      end: 'ESTALE',
+      'size of the draft': 'ESTALE',
+      'mapped, seen before': 'SIGBUS',
+      'mapped, not seen': 'SIGBUS',
+      'links of the folder': 2,
+      files: 0,
+      blocks: 0,
+      write: 'ESTALE',
+      cut: 'ESTALE',
+      'write what was made': 'ESTALE',
+      'put in place': 'ENOENT',
+      remove: 'ENOENT',
+      close: [null, null, null, null],
+      'make in the old folder': 'ESTALE',
+      'same mode': 0o700,
+    });
+    // The other session goes on, with its draft, its open file and the folder that it works in.
+    await end(other);
+    expect(await read(other, `${folder}/note-1.md`)).toBe('of the other session');
+    expect(
+      await other.run((fs, own) => [
+        fs.readSync(own['held'] ?? -1, Buffer.alloc(9)),
+        process.cwd(),
+        fs.readlinkSync(`/proc/self/fd/${own['held']}`),
+      ]),
+    ).toEqual([9, `${folder}/sub`, `${folder}/big.md`]);
+    expect(await names(other, folder)).toEqual(before);
+    expect(await read(other, `${folder}/draft.md`)).toBe('- draft\n');
+    for (const file of ['draft.md', 'MEMORY.md']) expect(await stage.kinds(file)).toEqual(['saved']);
+    expect((await stage.log()).map(({ file }) => file)).not.toContain('made.md');
+    await stage.mend(['store', 'check']);
+    await Promise.all([agent.exit(), other.exit()]);
+  }),
+  90_000,
+);
+
+test(
+  'what it writes lies in a folder of its own, through a death of the server and a second run, until it is ended',
+  staged(60, async (stage) => {
+    const first = await stage.runAgent('--session', 'roses');
+    const other = await stage.agent();
+    const folder = stage.folder();
+    await furnish(stage, folder);
+    await stage.mend(['session', 'share', 'roses']);
+    const before = await names(other, folder);
+    expect(await names(first, folder)).toEqual([]);
+    await program(
+      first,
+      `cd "$1"; mkdir beds; echo one >beds/a.md; echo two >>beds/a.md; cp beds/a.md MEMORY.md; mv beds/a.md beds/b.md
+       echo x >gone.md; rm gone.md; ln -s a b 2>/dev/null && exit 9; echo mine >note-1.md; setsid sh -c 'echo child >child.md'
+       printf new >MEMORY.md.tmp.1.0123456789ab; mv MEMORY.md.tmp.1.0123456789ab MEMORY.md; sync MEMORY.md`,
+      folder,
+    );
+    const own = ['MEMORY.md', 'beds', 'beds/b.md', 'child.md', 'note-1.md'];
+    expect(await names(first, folder)).toEqual(own);
+    await begin(first, `${folder}/open.md`, 'begun, ');
+    expect(await names(other, folder)).toEqual(before);
+    expect(await read(other, `${folder}/note-1.md`)).toBe('1\n');
+    const { pid } = await stage.status();
+    process.kill(pid ?? 0, 'SIGKILL');
+    expect(await names(first, folder)).toEqual([...own, 'open.md'].sort());
+    expect(
+      await first.run(
+        (fs, _, path) => [fs.readFileSync(`${path}/MEMORY.md`, 'utf8'), fs.readFileSync(`${path}/beds/b.md`, 'utf8')],
+        folder,
+      ),
+    ).toEqual(['new', 'one\ntwo\n']);
+    await first.run((fs, own_) => fs.writeSync(own_['fd'] ?? -1, 'and ended'));
+    await end(first);
+    expect(await read(first, `${folder}/open.md`)).toBe('begun, and ended');
+    expect(await names(other, folder)).toEqual(before);
+    await write(other, `${folder}/note-2.md`, 'saved beside it');
+    expect(await stage.json(['session', 'list'])).toMatchObject([
+      { session: 'roses', running: true, shared: expect.any(String) },
+    ]);
+    await first.exit();
+    await until(
+      async () => (await stage.json<{ running: boolean }[]>(['session', 'list'])).every(({ running }) => !running),
+      'the run to end',
+    );
+
+    const second = await stage.runAgent('--session', 'roses');
+    expect(await names(second, folder)).toEqual([...own, 'open.md'].sort());
+    expect(await second.code((fs, _, path) => fs.readFileSync(path), `${folder}/sub/deep.md`)).toBe('ENOENT');
+    const all = await stage.mend(['memory', 'log']);
+    expect(all.stdout).not.toMatch(/child\.md|open\.md|beds|roses/);
+    await stage.sh('! cat "$1"/store.db* | grep -aq "and ended"', stage.store);
+    await stage.mend(['session', 'end', 'roses']);
+    expect(await names(second, folder)).toEqual(before);
+    expect(await stage.sh('ls "$1/run"', stage.store)).not.toContain('scratch');
+    await Promise.all([second.exit(), other.exit()]);
+  }),
+  90_000,
+);
