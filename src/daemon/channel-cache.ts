@@ -66,12 +66,13 @@ export class ChannelCache implements KernelCache {
    * Has the kernel ask for every name, attribute and page of a mount that it remembers before it tells anybody of it. What
    * is open, and folders that programs work in, keep their names. What was answered just before may still be on its way
    * into the cache: so it is told twice.
+   * @param gone names that are not there any more
    */
-  async expireAll(view: View): Promise<void> {
+  async expireAll(view: View, gone: Announcement['names'] = []): Promise<void> {
     await this.#tell(async (channel, connection) => {
-      await this.#expire(channel, connection, view);
+      await this.#expire(channel, connection, view, gone);
       await new Promise((resolve) => setTimeout(resolve, SETTLES));
-      await this.#expire(channel, connection, view);
+      await this.#expire(channel, connection, view, gone);
     });
   }
 
@@ -86,17 +87,20 @@ export class ChannelCache implements KernelCache {
     }
   }
 
-  async #expire(channel: Channel, connection: Agreement, view: View): Promise<void> {
+  async #expire(channel: Channel, connection: Agreement, view: View, gone: Announcement['names']): Promise<void> {
     const nodes = [...view.tree.nodes.values(), ...view.locals, ...view.tree.departed.values()];
     const canExpire = Number(connection.protocol.split('.')[1]) >= MINOR_EXPIRE_ONLY;
     const sent: Promise<number>[] = [];
+    const expire = ({ parent, name }: Announcement['names'][number]): void => {
+      const [id = 1] = this.#idsOf(parent);
+      sent.push(channel.notify(canExpire ? expireEntry(id, name) : invalidateEntry(id, name)));
+    };
+    gone.forEach(expire);
     for (const node of nodes) {
       if (node.lookups === 0 && node.id !== this.#root) continue;
       for (const id of this.#idsOf(node))
         sent.push(channel.notify(node.kind === 'file' ? invalidatePages(id) : invalidateAttributes(id)));
-      if (!node.parent) continue;
-      const [parent = 1] = this.#idsOf(node.parent);
-      sent.push(channel.notify(canExpire ? expireEntry(parent, node.name) : invalidateEntry(parent, node.name)));
+      if (node.parent) expire({ parent: node.parent, name: node.name });
     }
     await Promise.race([Promise.all(sent), later(PATIENCE_MOST)]);
   }

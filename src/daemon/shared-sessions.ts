@@ -6,7 +6,7 @@ import { removeScratch, scratchFolder, scratchJournal } from '../store/scratch-f
 import type { Store } from '../store/store.js';
 import type { DividedOperations } from '../tree/divided-operations.js';
 import type { Scratch, Sharing } from '../tree/sharing.js';
-import type { Announcement, TreeServices } from '../tree/tree.js';
+import type { Announcement, Tree, TreeServices } from '../tree/tree.js';
 import type { View } from '../tree/view.js';
 import { withdraw } from '../tree/withdrawing.js';
 import { attempt } from './attempt.js';
@@ -22,8 +22,8 @@ const SWEEP = 60;
 export type DividedMount = ScratchMount & { readonly operations: DividedOperations };
 
 interface Withdrawn {
-  readonly view: View;
-  readonly news: Announcement;
+  readonly tree: Tree;
+  readonly names: Announcement['names'];
 }
 
 /** The sessions that several people steer, as the serving thread knows them, and what they see in the place of memory. */
@@ -40,7 +40,7 @@ export class SharedSessions implements Sharing {
   /** Resolves when the kernels were told of every session that became a shared one so far. */
   #told: Promise<unknown> = Promise.resolve();
   #ticks = 0;
-  /** What was taken from shared sessions when the mounts were taken over, of which the kernels are to be told. */
+  /** What was taken from shared sessions, of which the kernels are to be told. */
   readonly #withdrawn: Withdrawn[] = [];
   #hasBegun = false;
 
@@ -123,12 +123,7 @@ export class SharedSessions implements Sharing {
 
   /** Goes on where a process died or left: before anything is served, shared sessions are apart. */
   resume(mounts: readonly DividedMount[]): void {
-    for (const { view, operations, cache } of mounts) {
-      if (!this.isKnown) break;
-      cache.hasAliases = true;
-      operations.haunt();
-      this.#withdrawn.push({ view, news: withdraw(view, (key) => this.isShared(key)) });
-    }
+    if (this.isKnown) this.#withdraw(mounts);
     for (const shared of this.#sessions.values())
       if (existsSync(scratchFolder(this.#data.folder, shared.id))) this.#spaceOf(shared).resume(mounts);
   }
@@ -183,24 +178,31 @@ export class SharedSessions implements Sharing {
 
   /** After a takeover: the process that died may not have come to tell the kernels. */
   expire(): void {
-    const untold = this.#withdrawn.splice(0).filter(({ news }) => news.names.length > 0);
-    if (this.isKnown) this.#divide(untold);
+    if (this.isKnown) this.#divide();
   }
 
   /** Takes what is unsaved from shared sessions, and has the kernels ask for everything. */
-  #divide(untold: readonly Withdrawn[] = []): void {
-    const telling = [...this.#mounts()].map(async (mounted) => {
-      const { view, operations, cache } = mounted;
-      cache.hasAliases = true;
-      operations.haunt();
-      const news = withdraw(view, (key) => this.isShared(key));
-      await cache.expireAll(view);
-      if (news.names.length > 0) await view.tree.announce(news, null);
-    });
-    const others = untold.map(({ view, news }) => view.tree.announce(news, null));
-    this.#told = Promise.all([this.#told, ...telling, ...others]).catch((error: unknown) =>
+  #divide(): void {
+    this.#withdraw(this.#mounts());
+    const news = this.#withdrawn.splice(0);
+    const telling = [...this.#mounts()].map(({ view, cache }) =>
+      cache.expireAll(
+        view,
+        news.flatMap((one) => (one.tree === view.tree ? one.names : [])),
+      ),
+    );
+    this.#told = Promise.all([this.#told, ...telling]).catch((error: unknown) =>
       log('error', 'kernels were not told that a session is shared', { error: describeError(error) }),
     );
+  }
+
+  #withdraw(mounts: Iterable<DividedMount>): void {
+    for (const { view, operations, cache } of mounts) {
+      cache.hasAliases = true;
+      operations.haunt();
+      const { names } = withdraw(view, (key) => this.isShared(key));
+      if (names.length > 0) this.#withdrawn.push({ tree: view.tree, names });
+    }
   }
 
   #spaceOf(shared: SharedSession): ScratchSpace {

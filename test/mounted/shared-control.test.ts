@@ -33,8 +33,8 @@ test(
     await begin(other, `${folder}/note-1.md`, 'of the other session');
     await other.run((fs, own, path) => {
       own['held'] = fs.openSync(path, 'r');
-      process.chdir(path.replace(/big\.md$/, 'sub'));
-    }, `${folder}/big.md`);
+      process.chdir(path.replace(/note-3\.md$/, 'sub'));
+    }, `${folder}/note-3.md`);
     const { stdout } = await stage.mend(['session', 'share', 'roses']);
     expect(stdout).toMatch(/^shared session "roses": .*cannot be undone\n$/);
     // Others look and map meanwhile, and so does a kernel that remembers what they are told.
@@ -85,6 +85,7 @@ test(
     });
     // The other session goes on, with its draft, its open file and the folder that it works in.
     await end(other);
+    expect(await names(other, folder)).toEqual(before);
     expect(await read(other, `${folder}/note-1.md`)).toBe('of the other session');
     expect(
       await other.run((fs, own) => [
@@ -92,8 +93,7 @@ test(
         process.cwd(),
         fs.readlinkSync(`/proc/self/fd/${own['held']}`),
       ]),
-    ).toEqual([9, `${folder}/sub`, `${folder}/big.md`]);
-    expect(await names(other, folder)).toEqual(before);
+    ).toEqual([2, `${folder}/sub`, `${folder}/note-3.md`]);
     expect(await read(other, `${folder}/draft.md`)).toBe('- draft\n');
     for (const file of ['draft.md', 'MEMORY.md']) expect(await stage.kinds(file)).toEqual(['saved']);
     expect((await stage.log()).map(({ file }) => file)).not.toContain('made.md');
