@@ -32,7 +32,7 @@ import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, 
 import type { ServingThread } from './serving-thread.js';
 import { SessionRegister } from './session-register.js';
 import { readSettings } from './settings.js';
-import { SharedProcesses } from './shared-processes.js';
+import { refuseUnmount, SharedProcesses } from './shared-processes.js';
 import { giveRoom } from './spare-room.js';
 import { statusOf } from './status-of.js';
 import { StoreCare } from './store-care.js';
@@ -158,7 +158,12 @@ export class Daemon {
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
     rpc.onRequest(mountRequest, (request) => forPeople(() => this.#mounter.mount(request)));
-    rpc.onRequest(unmountRequest, ({ paths, force }) => forPeople(() => this.#mounter.unmount(paths, force)));
+    rpc.onRequest(unmountRequest, ({ paths, force }) =>
+      forPeople(async () => {
+        if (!force) refuseUnmount(this.#store);
+        return this.#mounter.unmount(paths, force);
+      }),
+    );
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
     rpc.onRequest(replaceRequest, () => forPeople(() => this.#replace()));
     this.#answerCatchUp(rpc);

@@ -1,6 +1,7 @@
 import { MendError } from '../errors.js';
 import type { ProcessInfo } from '../ports/process.js';
 import type { NamedSession, SessionProcess } from '../store/named-sessions.js';
+import { makeScratch } from '../store/scratch-folder.js';
 import type { Store } from '../store/store.js';
 import type { BeginSessionRequest } from './control-protocol.js';
 import { bootId, processSpace } from './process-space.js';
@@ -56,7 +57,10 @@ export class SessionRegister {
     const now = this.#store.now;
     const id = known?.id ?? this.#make(name, harness, project, around[0]?.id);
     // Several people steer whoever starts it.
-    if (isWithin) named.share(id, now);
+    if (isWithin) {
+      named.share(id, now);
+      makeScratch(this.#store.folder, id);
+    }
     named.touch(id, now);
     if (chosen) named.choose(id);
     named.addProcess(this.#space, caller, id, 'runner');

@@ -1,3 +1,4 @@
+import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import type { Store } from '../store/store.js';
 import { bootId, processSpace } from './process-space.js';
@@ -37,6 +38,18 @@ export function pinProcesses(store: Store, space: string, without: readonly numb
     }
   }, true);
   return added;
+}
+
+/**
+ * Where nothing is mounted, memory lies in plain folders, which a shared session sees like anybody else.
+ * @throws {MendError} when one has a process now
+ */
+export function refuseUnmount(store: Store): void {
+  const found = livingProcesses(store, processSpace()).find(({ shared }) => shared);
+  if (found)
+    throw new MendError(
+      `session "${found.session.name}" is shared and runs, and would see the memory that unmounting leaves in the plain folder: end its programs first, or use --force`,
+    );
 }
 
 /** Keeps an eye on the processes of shared sessions, as long as there are any. */

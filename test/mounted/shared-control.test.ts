@@ -161,3 +161,26 @@ test(
   }),
   90_000,
 );
+
+test(
+  'nothing shows while it looks in a hurry and others do the same, and others see everything at every moment',
+  staged(60, async (stage) => {
+    const agent = await stage.runAgent('--session', 'roses');
+    const others = [await stage.agent(), await stage.agent('inherited')];
+    const folder = stage.folder();
+    await furnish(stage, folder);
+    const looking = shared('looking.py', join(import.meta.dirname, 'looking.py'));
+    const [first, last] = [`${stage.user.home}/first`, `${stage.user.home}/last`];
+    const look = (who: typeof agent, expected: string) =>
+      program(who, `python3 ${looking} ${expected} "$1" ${first} ${last}`, folder).then((text) => JSON.parse(text));
+    const seen = [look(agent, 'hidden'), ...others.map((other) => look(other, 'shown'))];
+    await stage.sh('sleep 0.5');
+    await stage.mend(['session', 'share', 'roses']);
+    await stage.sh('touch "$1"; sleep 3; touch "$2"', first, last);
+    const results = await Promise.all(seen);
+    for (const result of results) expect(result).toEqual({ rounds: expect.any(Number), wrong: {} });
+    for (const { rounds } of results) expect(rounds).toBeGreaterThan(2);
+    await Promise.all([agent, ...others].map((one) => one.exit()));
+  }),
+  90_000,
+);

@@ -5,6 +5,7 @@ import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { livingProcesses } from '../../daemon/session-register.js';
 import { pinProcesses } from '../../daemon/shared-processes.js';
 import { MendError } from '../../errors.js';
+import { makeScratch } from '../../store/scratch-folder.js';
 import type { Store } from '../../store/store.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
@@ -31,6 +32,7 @@ async function share(name: string): Promise<ExitStatus> {
       if (session.ended !== null) throw new MendError(`session "${name}" has ended: what it knew is not gone on with`);
       const { named } = store.sessions;
       named.share(session.id, store.now);
+      makeScratch(store.folder, session.id);
       return { isNews: session.shared === null, within: shareWithin(store, session.id) };
     }, true);
     pinProcesses(store, processSpace(), serving);
@@ -58,6 +60,7 @@ function shareWithin(store: Store, id: number): string[] {
     const session = list.find((one) => one.id === within);
     if (!session || session.shared !== null || !running.has(within)) return [];
     named.share(within, store.now);
+    makeScratch(store.folder, within);
     return [session.name, ...shareWithin(store, within)];
   });
 }

@@ -5,3 +5,11 @@ CREATE TABLE shared_session (
   slot    INTEGER NOT NULL UNIQUE,
   at      INTEGER NOT NULL
 ) STRICT;
+
+-- Conversations that were held, or summed up, while a shared session used the same home: they are not carried, nor are their
+-- summaries.
+CREATE TABLE withheld (
+  tree   INTEGER NOT NULL REFERENCES tree (id) ON DELETE CASCADE,
+  thread TEXT NOT NULL,
+  PRIMARY KEY (tree, thread)
+) STRICT, WITHOUT ROWID;

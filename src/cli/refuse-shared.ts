@@ -1,0 +1,41 @@
+import { processSpace } from '../daemon/process-space.js';
+import { procProcesses } from '../daemon/processes.js';
+import { MendError } from '../errors.js';
+import type { ProcessInfo } from '../ports/process.js';
+import { storeFolderExists } from '../store/location.js';
+import { schemaVersion } from '../store/migrate.js';
+import { NamedSessions } from '../store/named-sessions.js';
+import { openReadOnly } from '../store/read-only.js';
+import { hasScratches } from '../store/scratch-folder.js';
+import { ownStoreFolder } from './context.js';
+
+/** The first schema that knows of shared sessions. */
+const SHARED_SINCE = 5;
+
+/**
+ * Keeps a command from being run within a session that several people steer.
+ * @throws {MendError} when this process is one of such a session
+ */
+export function refuseShared(): void {
+  const folder = ownStoreFolder();
+  if (!storeFolderExists(folder) || !hasScratches(folder)) return;
+  const db = openReadOnly(folder);
+  if (!db) return;
+  try {
+    if (schemaVersion(db) < SHARED_SINCE) return;
+    const shared = new NamedSessions(db).processes(processSpace()).filter((one) => one.shared);
+    for (const { pid, start } of ancestors()) {
+      const found = shared.find((one) => one.pid === pid && (start === undefined || one.start === start));
+      if (found)
+        throw new MendError(`session "${found.session.name}" is steered by several people: run this outside of it`);
+    }
+  } finally {
+    db.close();
+  }
+}
+
+/** This process, its parent, and so on. */
+function* ancestors(): Iterable<ProcessInfo> {
+  for (let info = procProcesses.info(process.pid); info && info.pid > 1; info = procProcesses.info(info.parent))
+    yield info;
+}
