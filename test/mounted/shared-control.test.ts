@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { shared } from './agent.js';
+import { programPath } from '../support/program.js';
+import { Agent, shared } from './agent.js';
 import { begin, end, program, read } from './agent-work.js';
-import { type Stage, staged, until } from './stage.js';
+import { gone, type Stage, staged, until } from './stage.js';
 
-const write = (agent: Awaited<ReturnType<Stage['agent']>>, path: string, text: string) =>
+const write = (agent: Agent, path: string, text: string) =>
   agent.run((fs, _, file, content) => fs.writeFileSync(file, content), path, text);
-const names = (agent: Awaited<ReturnType<Stage['agent']>>, path: string) =>
+const names = (agent: Agent, path: string) =>
   agent.run((fs, _, folder) => fs.readdirSync(folder, { recursive: true }).sort(), path);
 
 /** Memory with a few notes and a folder. */
@@ -181,6 +182,64 @@ test(
     for (const result of results) expect(result).toEqual({ rounds: expect.any(Number), wrong: {} });
     for (const { rounds } of results) expect(rounds).toBeGreaterThan(2);
     await Promise.all([agent, ...others].map((one) => one.exit()));
+  }),
+  90_000,
+);
+
+test(
+  'all that it starts stays in it: without its parents, by another run, by mend itself, and on another mount',
+  staged(60, async (stage) => {
+    const launcher = stage.launcher('--session', 'roses');
+    const command = ['sh', '-c', '"$@"; sleep 600', 'sh', ...launcher.command] as const;
+    const agent = await Agent.start(stage.user, { ...launcher, command });
+    const folder = stage.folder();
+    await furnish(stage, folder);
+    const home = `${stage.user.home}/other`;
+    await stage.sh('mkdir "$1"', home);
+    const second = await stage.mount({ home });
+    const [go, seen] = [`${stage.user.home}/go`, `${stage.user.home}/seen`];
+    // One that has lost its parents before, and one that loses them after.
+    const lists = (name: string) =>
+      `until test -e ${go}; do sleep 0.05; done; ls "$1" "$2" | grep -c md >${seen}-${name}`;
+    const orphan = (name: string) => `(setsid sh -c '${lists(name)}' sh "$1" ${second} </dev/null >/dev/null 2>&1 &)`;
+    await program(agent, orphan('before'), folder);
+    await stage.mend(['session', 'share', 'roses']);
+    await program(agent, orphan('after'), folder);
+    await program(agent, 'ls "$1" >/dev/null', folder);
+    const mend = (...args: string[]) => `"${process.execPath}" "${programPath()}" ${args.join(' ')}`;
+    for (const args of [
+      ['memory'],
+      ['memory', 'show', 'MEMORY.md'],
+      ['session', 'end', 'roses'],
+      ['unmount', '--all'],
+      ['store', 'backup'],
+    ])
+      expect(await program(agent, `${mend(...args)} 2>&1 || echo status $?`, folder)).toMatch(
+        /^mend: session "roses" is steered by several people: [^\n]*\nstatus 1\n$/,
+      );
+    const within = `cd ${stage.repository}; ${mend('run', '--session', 'within', 'claude', '-c', `'ls "$0" | wc -l; exit $?'`, folder)}`;
+    expect(await program(agent, within, folder)).toBe('0\n');
+    expect(await stage.json(['session', 'list'])).toMatchObject([
+      { session: 'within', shared: expect.any(String) },
+      { session: 'roses', shared: expect.any(String) },
+    ]);
+    const refused = await stage.mend(['unmount', '--all'], { status: 1 });
+    expect(refused.stderr).toMatch(/session "roses" is shared and runs/);
+    const [runner = 0] = (await stage.json<{ session: string; processes: number[] }[]>(['session', 'list'])).flatMap(
+      ({ session, processes }) => (session === 'roses' ? processes : []),
+    );
+    process.kill(runner, 'SIGKILL');
+    await gone(runner);
+    await stage.sh('touch "$1"; until test -s "$2-before" && test -s "$2-after"; do sleep 0.05; done', go, seen);
+    expect(await stage.sh('cat "$1-before" "$1-after"', seen)).toBe('0\n0\n');
+    expect(await names(agent, folder)).toEqual([]);
+    expect(await names(agent, second)).toEqual([]);
+    await write(agent, `${folder}/own.md`, 'seen on both');
+    expect(await read(agent, `${second}/own.md`)).toBe('seen on both');
+    expect(await stage.sh('ls "$1"', second)).not.toContain('own.md');
+    await stage.mend(['session', 'end', 'within']);
+    process.kill(agent.pid, 'SIGTERM');
+    await gone(agent.pid);
   }),
   90_000,
 );
