@@ -34,7 +34,7 @@ const PARTS: readonly Part[] = [
 ];
 
 /** Commands that may be run within a session that several people steer: the others show memory, or change it. */
-const OPEN_TO_ALL = new Set(['mount', 'run', 'env', 'session']);
+const OPEN_TO_ALL = new Set(['mount', 'run', 'env', 'session', 'completion']);
 
 /** Commands that look at the other ones. */
 const NEEDS_ALL = new Set(['completion']);

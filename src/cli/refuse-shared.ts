@@ -1,6 +1,7 @@
 import { processSpace } from '../daemon/process-space.js';
 import { procProcesses } from '../daemon/processes.js';
 import { MendError } from '../errors.js';
+import { describeError, log } from '../log.js';
 import type { ProcessInfo } from '../ports/process.js';
 import { storeFolderExists } from '../store/location.js';
 import { schemaVersion } from '../store/migrate.js';
@@ -17,21 +18,35 @@ const SHARED_SINCE = 5;
  * @throws {MendError} when this process is one of such a session
  */
 export function refuseShared(): void {
-  const folder = ownStoreFolder();
-  if (!storeFolderExists(folder) || !hasScratches(folder)) return;
-  const db = openReadOnly(folder);
-  if (!db) return;
+  const session = sharedAround();
+  if (session !== undefined)
+    throw new MendError(`session "${session}" is steered by several people: run this outside of it`);
+}
+
+/** The shared session that this process is one of. A store that cannot be read is the command's own to speak of. */
+function sharedAround(): string | undefined {
   try {
-    if (schemaVersion(db) < SHARED_SINCE) return;
-    const shared = new NamedSessions(db).processes(processSpace()).filter((one) => one.shared);
-    for (const { pid, start } of ancestors()) {
-      const found = shared.find((one) => one.pid === pid && (start === undefined || one.start === start));
-      if (found)
-        throw new MendError(`session "${found.session.name}" is steered by several people: run this outside of it`);
+    const folder = ownStoreFolder();
+    if (!storeFolderExists(folder) || !hasScratches(folder)) return undefined;
+    const db = openReadOnly(folder);
+    try {
+      return db && schemaVersion(db) >= SHARED_SINCE ? nearest(new NamedSessions(db)) : undefined;
+    } finally {
+      db?.close();
     }
-  } finally {
-    db.close();
+  } catch (error) {
+    log('debug', 'whether this is a shared session cannot be told', { error: describeError(error) });
+    return undefined;
   }
+}
+
+function nearest(named: NamedSessions): string | undefined {
+  const shared = named.processes(processSpace()).filter((one) => one.shared);
+  for (const { pid, start } of ancestors()) {
+    const found = shared.find((one) => one.pid === pid && (start === undefined || one.start === start));
+    if (found) return found.session.name;
+  }
+  return undefined;
 }
 
 /** This process, its parent, and so on. */
