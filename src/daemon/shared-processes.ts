@@ -32,7 +32,10 @@ export function pinProcesses(store: Store, space: string, without: readonly numb
   store.write(() => {
     named.forgetOtherBoots(bootId());
     livingProcesses(store, space);
+    const now = new Set(named.processes(space).map(({ pid }) => pid));
     for (const { session, process } of news) {
+      // A run within it may have registered itself meanwhile.
+      if (now.has(process.pid)) continue;
       named.addProcess(space, process, session, 'left');
       added++;
     }

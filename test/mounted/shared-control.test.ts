@@ -177,7 +177,7 @@ test(
     const seen = [look(agent, 'hidden'), ...others.map((other) => look(other, 'shown'))];
     await stage.sh('sleep 0.5');
     await stage.mend(['session', 'share', 'roses']);
-    await stage.sh('touch "$1"; sleep 3; touch "$2"', first, last);
+    await stage.sh('touch "$1"; sleep 1.5; touch "$2"', first, last);
     const results = await Promise.all(seen);
     for (const result of results) expect(result).toEqual({ rounds: expect.any(Number), wrong: {} });
     for (const { rounds } of results) expect(rounds).toBeGreaterThan(2);
@@ -240,6 +240,40 @@ test(
     await stage.mend(['session', 'end', 'within']);
     process.kill(agent.pid, 'SIGTERM');
     await gone(agent.pid);
+  }),
+  90_000,
+);
+
+test(
+  'the kernel asks for everything while a process of it runs, and remembers again when there is none',
+  staged(60, async (stage) => {
+    const agent = await stage.runAgent('--session', 'roses');
+    const folder = stage.folder();
+    await furnish(stage, folder);
+    const { pid } = await stage.status();
+    /** Whether names and attributes are known to the kernel, as a server that does not answer shows. */
+    const remembers = async (): Promise<boolean> => {
+      await stage.sh('stat "$1" >/dev/null; sleep 0.05; stat "$1" >/dev/null', `${folder}/MEMORY.md`);
+      process.kill(pid ?? 0, 'SIGSTOP');
+      try {
+        return (
+          (await stage.sh('timeout 1 stat "$1" >/dev/null && echo yes || echo no', `${folder}/MEMORY.md`)) === 'yes\n'
+        );
+      } finally {
+        process.kill(pid ?? 0, 'SIGCONT');
+      }
+    };
+    expect(await remembers()).toBe(true);
+    await stage.mend(['session', 'share', 'roses']);
+    expect(await remembers()).toBe(false);
+    await agent.exit();
+    await until(remembers, 'the kernel to remember again');
+    const again = await stage.runAgent('--session', 'roses');
+    expect(await remembers()).toBe(false);
+    expect(await names(again, folder)).toEqual([]);
+    await stage.mend(['session', 'end', 'roses']);
+    expect(await remembers()).toBe(true);
+    await again.exit();
   }),
   90_000,
 );

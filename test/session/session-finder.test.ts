@@ -151,6 +151,33 @@ describe('a harness', () => {
   });
 });
 
+describe('a process of a shared session', () => {
+  const shared = (pid: number) => ({
+    ...{ pid, start: startTime(pid) ?? 0, session: { key: 'named/shared', name: 'shared' } },
+    shared: true as const,
+  });
+
+  it('is in it before any other session that is nearer', async () => {
+    const { pid, pids } = await start(sh, ['-c', 'sh -c "echo \\$\\$; exec sleep 60" & wait'], 1);
+    const [child = 0] = pids;
+    const other = { pid: child, start: startTime(child) ?? 0, session: { key: 'named/other', name: 'other' } };
+    finder.register([shared(pid), other]);
+    expect(keyOf(child)).toBe('named/shared');
+    finder.register([other]);
+    expect(keyOf(child)).toBe('named/other');
+  });
+
+  it('stays in it without its parents while it is in the POSIX session that one of it began', async () => {
+    const { child, pid, pids } = await start(sh, ['-c', 'sh -c "echo \\$\\$; exec sleep 60" & wait'], 1);
+    const [orphan = 0] = pids;
+    finder.register([shared(pid)]);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(procProcesses.info(orphan)?.parent).not.toBe(pid);
+    expect(keyOf(orphan)).toBe('named/shared');
+  });
+});
+
 describe('a registered process', () => {
   const registered = (pid: number, name: string, start = startTime(pid)) => ({
     pid,
