@@ -188,7 +188,10 @@ describe('a registered process', () => {
   it('is the session of everything it starts, a harness included; the nearest one counts', async () => {
     const script = `${asHarness(sh)} -c 'sleep 60 & echo $!; setsid sleep 60 & echo $!; wait' & echo $!; wait`;
     const { pid, pids } = await start(sh, ['-c', script], 3);
-    const harness = pids.find((one) => procProcesses.executable(one)?.endsWith('/claude')) ?? 0;
+    // A child is its parent's program until it has become another.
+    const isHarness = (one: number) => procProcesses.executable(one)?.endsWith('/claude') === true;
+    await expect.poll(() => pids.filter(isHarness)).toHaveLength(1);
+    const harness = pids.find(isHarness) ?? 0;
     const others = pids.filter((one) => one !== harness);
     for (const child of others) await expect.poll(() => startTime(child)).toBeTypeOf('number');
     for (const one of pids) expect(finder.find(one).session.name).toBe(`claude ${harness}`);
