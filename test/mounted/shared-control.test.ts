@@ -177,7 +177,12 @@ test(
     const seen = [look(agent, 'hidden'), ...others.map((other) => look(other, 'shown'))];
     await stage.sh('sleep 0.5');
     await stage.mend(['session', 'share', 'roses']);
-    await stage.sh('touch "$1"; sleep 1.5; touch "$2"', first, last);
+    await stage.sh('touch "$1"; sleep 1', first);
+    // Another server is no other.
+    const { pid } = await stage.status();
+    process.kill(pid ?? 0, 'SIGKILL');
+    await until(async () => ![pid, null].includes((await stage.status()).pid), 'another server');
+    await stage.sh('sleep 1; touch "$1"', last);
     const results = await Promise.all(seen);
     for (const result of results) expect(result).toEqual({ rounds: expect.any(Number), wrong: {} });
     for (const { rounds } of results) expect(rounds).toBeGreaterThan(2);
