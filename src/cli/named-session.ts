@@ -11,6 +11,8 @@ import { isoTime, localTime } from './output.js';
 
 /** What commands say of a session. */
 export interface SessionEntry {
+  /** Row id of the session. */
+  readonly id: number;
   readonly session: string;
   readonly harness: string;
   readonly project: string;
@@ -18,6 +20,8 @@ export interface SessionEntry {
   /** When a program of it was last started, or ended. */
   readonly last: number;
   readonly ended: number | null;
+  /** Since when several people steer it; null when that was never said. */
+  readonly shared: number | null;
   /** Whether its program runs. */
   readonly running: boolean;
   /** Ids of its processes that are there now, as seen from here. */
@@ -44,7 +48,7 @@ export function entriesOf(store: Store, sessions: readonly NamedSession[], servi
     const roots = own.map(({ pid }) => pid);
     const processes = roots.length === 0 ? [] : processTree(roots, others).map(({ pid }) => pid);
     return {
-      ...{ session: name, harness: session.harness, project: names.get(project) ?? '' },
+      ...{ id, shared: session.shared, session: name, harness: session.harness, project: names.get(project) ?? '' },
       ...{ began: session.began, last: session.last, ended: session.ended },
       ...{ running: own.some(({ role }) => role !== 'left'), processes: [...new Set(processes)].sort((a, b) => a - b) },
     };
@@ -59,17 +63,18 @@ export function sessionByName(store: Store, name: string): NamedSession {
 }
 
 /** An entry for `--json`. */
-export function sessionDocument({ began, last, ended, ...entry }: SessionEntry) {
+export function sessionDocument({ began, last, ended, shared, ...entry }: SessionEntry) {
   const { session, harness, project, running, processes } = entry;
   return {
     ...{ session, harness, project, began: isoTime(began), last: isoTime(last) },
     ...{ ended: ended === null ? null : isoTime(ended), running, processes },
+    shared: shared === null ? null : isoTime(shared),
   };
 }
 
 /** How a session is, in a few words. */
-export function stateOf({ running, processes, ended }: SessionEntry): string {
+export function stateOf({ running, processes, ended, shared }: SessionEntry): string {
   if (ended !== null) return `ended ${localTime(ended)}`;
-  if (running) return 'running';
-  return processes.length > 0 ? 'left programs running' : 'not running';
+  const now = running ? 'running' : processes.length > 0 ? 'left programs running' : 'not running';
+  return shared === null ? now : `${now}, shared`;
 }

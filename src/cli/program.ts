@@ -33,6 +33,9 @@ const PARTS: readonly Part[] = [
   { group: 'Set-up:', name: 'completion', load: async () => (await import('./commands/completion.js')).addCompletion },
 ];
 
+/** Commands that may be run within a session that several people steer: the others show memory, or change it. */
+const OPEN_TO_ALL = new Set(['mount', 'run', 'env', 'session', 'completion']);
+
 /** Commands that look at the other ones. */
 const NEEDS_ALL = new Set(['completion']);
 
@@ -52,9 +55,14 @@ export async function buildProgram(run: Run, first?: string): Promise<Command> {
   const alone = PARTS.filter(({ name }) => name === first && !NEEDS_ALL.has(name));
   const parts = alone.length > 0 ? alone : PARTS;
   const adds = await Promise.all(parts.map(({ load }) => load()));
-  for (const [i, { group }] of parts.entries()) {
+  const outside: Run = (work) =>
+    run(async () => {
+      (await import('./refuse-shared.js')).refuseShared();
+      return work();
+    });
+  for (const [i, { group, name }] of parts.entries()) {
     program.commandsGroup(group);
-    adds[i]?.(program, run);
+    adds[i]?.(program, OPEN_TO_ALL.has(name) ? run : outside);
   }
   for (const group of [program, ...program.commands]) if (group.commands.length > 0) addHelp(group);
   hintAtHelp(program);

@@ -1,9 +1,17 @@
 import type { Channel } from '../fuse/channel.js';
+import { MINOR_EXPIRE_ONLY } from '../fuse/constants.js';
 import type { Agreement } from '../fuse/init.js';
-import { incrementEpoch, invalidateAttributes, invalidateEntry } from '../fuse/notifications.js';
+import {
+  expireEntry,
+  incrementEpoch,
+  invalidateAttributes,
+  invalidateEntry,
+  invalidatePages,
+} from '../fuse/notifications.js';
 import { log } from '../log.js';
 import type { KernelCache } from '../tree/kernel-cache.js';
 import type { TreeNode } from '../tree/node.js';
+import { aliasOf } from '../tree/sharing.js';
 import type { Announcement } from '../tree/tree.js';
 import type { View } from '../tree/view.js';
 
@@ -11,17 +19,26 @@ const ENOENT = 2;
 const EPOCH = incrementEpoch();
 /** Longest that a change waits for an old kernel, in ms: two mounts that rename at once may wait for each other. */
 const PATIENCE = 1000;
+/** The same where all that a kernel remembers is to be asked for again. */
+const PATIENCE_MOST = 10_000;
+/** How long, in ms, a kernel may take to put an answer into its cache. */
+const SETTLES = 20;
 
 /** The kernel's cache of one mount, reached through its channel's notifications. */
 export class ChannelCache implements KernelCache {
   channel: Channel | undefined;
   /** Undefined until the kernel has said hello; it has nothing cached before. */
   connection: Agreement | undefined;
+  /** The kernel may know files by their second ids. */
+  hasAliases = false;
   readonly #root: number;
+  /** What the kernel's ids of nodes are above their own. */
+  readonly #base: number;
   #telling = 0;
 
-  constructor(root: number) {
+  constructor(root: number, base = 0) {
     this.#root = root;
+    this.#base = base;
   }
 
   /** True while the kernel has not taken everything that it is to be told. */
@@ -42,24 +59,71 @@ export class ChannelCache implements KernelCache {
   }
 
   async forget(news: Announcement): Promise<void> {
+    await this.#tell((channel, connection) => this.#send(channel, connection, news));
+  }
+
+  /**
+   * Has the kernel ask for every name, attribute and page of a mount that it remembers before it tells anybody of it. What
+   * is open, and folders that programs work in, keep their names. What was answered just before may still be on its way
+   * into the cache: so it is told twice.
+   * @param gone names that are not there any more
+   */
+  async expireAll(view: View, gone: Announcement['names'] = []): Promise<void> {
+    await this.#tell(async (channel, connection) => {
+      await this.#expire(channel, connection, view, gone);
+      await new Promise((resolve) => setTimeout(resolve, SETTLES));
+      await this.#expire(channel, connection, view, gone);
+    });
+  }
+
+  async #tell(work: (channel: Channel, connection: Agreement) => Promise<void>): Promise<void> {
     const { channel, connection } = this;
     if (!channel || !connection) return;
     this.#telling++;
     try {
-      await this.#send(channel, connection, news);
+      await work(channel, connection);
     } finally {
       this.#telling--;
     }
   }
 
+  async #expire(channel: Channel, connection: Agreement, view: View, gone: Announcement['names']): Promise<void> {
+    const nodes = [...view.tree.nodes.values(), ...view.locals, ...view.tree.departed.values()];
+    const canExpire = Number(connection.protocol.split('.')[1]) >= MINOR_EXPIRE_ONLY;
+    const sent: Promise<number>[] = [];
+    const expire = ({ parent, name }: Announcement['names'][number]): void => {
+      const [id = 1] = this.#idsOf(parent);
+      sent.push(channel.notify(canExpire ? expireEntry(id, name) : invalidateEntry(id, name)));
+    };
+    gone.forEach(expire);
+    for (const node of nodes) {
+      if (node.lookups === 0 && node.id !== this.#root) continue;
+      for (const id of this.#idsOf(node))
+        sent.push(channel.notify(node.kind === 'file' ? invalidatePages(id) : invalidateAttributes(id)));
+      if (node.parent) expire({ parent: node.parent, name: node.name });
+    }
+    await Promise.race([Promise.all(sent), later(PATIENCE_MOST)]);
+  }
+
+  /** What the kernel may call a node: a file can have a second id. */
+  #idsOf(node: TreeNode): number[] {
+    if (node.id === this.#root) return [1];
+    const id = node.id + this.#base;
+    return node.kind === 'file' && this.hasAliases ? [id, aliasOf(id)] : [id];
+  }
+
   async #send(channel: Channel, connection: Agreement, { attributes, names }: Announcement): Promise<void> {
-    const id = (node: TreeNode) => (node.id === this.#root ? 1 : node.id);
     const sent: Promise<number>[] = [];
     for (const node of attributes) {
-      if (node.lookups > 0 || node.id === this.#root) sent.push(channel.notify(invalidateAttributes(id(node))));
+      if (node.lookups === 0 && node.id !== this.#root) continue;
+      for (const id of this.#idsOf(node)) sent.push(channel.notify(invalidateAttributes(id)));
     }
     if (names.length > 0 && connection.epoch) sent.push(channel.notify(EPOCH));
-    else for (const { parent, name } of names) sent.push(channel.notify(invalidateEntry(id(parent), name)));
+    else
+      for (const { parent, name } of names) {
+        const [id = 1] = this.#idsOf(parent);
+        sent.push(channel.notify(invalidateEntry(id, name)));
+      }
     const all = Promise.all(sent);
     const results = connection.epoch ? await all : await Promise.race([all, later(PATIENCE)]);
     // The kernel answers ENOENT for what it has not cached, and ends every wait when it unmounts.

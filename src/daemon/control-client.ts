@@ -72,17 +72,13 @@ function openFolder(folder: string, name: string): ReturnType<typeof shortPath> 
   }
 }
 
+/** Longest wait, in ms, for every daemon to confirm what must not be missed. */
+const SURELY = 60_000;
+
 /** Has every daemon of the store apply what was just committed, and tell its kernels, before it returns (spec §4.1). */
 export async function announceToDaemons(files: RuntimeFiles): Promise<void> {
-  let owners: string[];
-  try {
-    owners = knownOwners(files);
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return;
-    throw error;
-  }
   await Promise.all(
-    owners.map(async (owner) => {
+    ownersOf(files).map(async (owner) => {
       const client = await connectServing(files, owner);
       if (!client) return;
       try {
@@ -93,4 +89,40 @@ export async function announceToDaemons(files: RuntimeFiles): Promise<void> {
       }
     }),
   );
+}
+
+/**
+ * The same for what must not be missed: a daemon that dies or is replaced meanwhile is asked again.
+ * @returns false when one did not answer for a minute
+ */
+export async function announceSurely(files: RuntimeFiles): Promise<boolean> {
+  const end = Date.now() + SURELY;
+  const confirmed = async (owner: string): Promise<boolean> => {
+    while (Date.now() < end) {
+      const client = await connectServing(files, owner);
+      if (!client) return true;
+      try {
+        const asked = client.rpc.sendRequest(catchUpRequest).then(
+          () => true,
+          () => false,
+        );
+        const patience = new Promise<boolean>((resolve) => setTimeout(resolve, end - Date.now(), false).unref());
+        if (await Promise.race([asked, client.closed.then(() => false), patience])) return true;
+      } finally {
+        client.close();
+      }
+      await new Promise((resolve) => setTimeout(resolve, PAUSE));
+    }
+    return false;
+  };
+  return (await Promise.all(ownersOf(files).map(confirmed))).every((done) => done);
+}
+
+function ownersOf(files: RuntimeFiles): string[] {
+  try {
+    return knownOwners(files);
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
 }

@@ -32,6 +32,7 @@ import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, 
 import type { ServingThread } from './serving-thread.js';
 import { SessionRegister } from './session-register.js';
 import { readSettings } from './settings.js';
+import { refuseUnmount, SharedProcesses } from './shared-processes.js';
 import { giveRoom } from './spare-room.js';
 import { statusOf } from './status-of.js';
 import { StoreCare } from './store-care.js';
@@ -47,6 +48,7 @@ export class Daemon {
   readonly #peers: Peers;
   readonly #keeper: Keeper;
   readonly #sessions: SessionRegister;
+  readonly #shared: SharedProcesses;
   readonly #connected = new Set<Socket>();
   #stopping: Promise<void> | undefined;
 
@@ -65,9 +67,11 @@ export class Daemon {
     this.#server = server;
     this.#peers = peers;
     this.#care = new StoreCare(store, thread, runtimeFiles(store.folder).room, () => keeper.replace());
-    this.#sessions = new SessionRegister(store, async () => {
+    const changed = async (): Promise<void> => {
       await Promise.all([thread.catchUp(), peers.tell()]);
-    });
+    };
+    this.#sessions = new SessionRegister(store, changed);
+    this.#shared = new SharedProcesses(store, () => this.#ours(), changed);
   }
 
   /**
@@ -155,14 +159,18 @@ export class Daemon {
     socket.on('close', () => rpc.dispose());
     rpc.onError(() => socket.destroy());
     rpc.onRequest(mountRequest, (request) => forPeople(() => this.#mounter.mount(request)));
-    rpc.onRequest(unmountRequest, ({ paths, force }) => forPeople(() => this.#mounter.unmount(paths, force)));
+    rpc.onRequest(unmountRequest, ({ paths, force }) =>
+      forPeople(async () => {
+        if (!force) refuseUnmount(this.#store);
+        return this.#mounter.unmount(paths, force);
+      }),
+    );
     rpc.onRequest(statusRequest, () => forPeople(() => this.#status()));
     rpc.onRequest(replaceRequest, () => forPeople(() => this.#replace()));
     this.#answerCatchUp(rpc);
     rpc.onRequest(beginSessionRequest, (request) => answerPeer((peer) => this.#sessions.begin(peer, request)));
     rpc.onRequest(joinSessionRequest, (pid) => answerPeer((peer) => this.#sessions.join(peer, pid)));
-    const ours = [process.pid, ...(this.#keeper.pid === null ? [] : [this.#keeper.pid])];
-    rpc.onRequest(leaveSessionRequest, () => answerPeer((peer) => this.#leaveSession(peer, ours)));
+    rpc.onRequest(leaveSessionRequest, () => answerPeer((peer) => this.#leaveSession(peer, this.#ours())));
     rpc.onRequest(greetRequest, () => {
       // Another daemon stays connected for as long as it lives; that alone is no reason to go on.
       this.#connected.delete(socket);
@@ -170,6 +178,11 @@ export class Daemon {
       return null;
     });
     rpc.listen();
+  }
+
+  /** The processes that serve. */
+  #ours(): number[] {
+    return [process.pid, ...(this.#keeper.pid === null ? [] : [this.#keeper.pid])];
   }
 
   /** What the program did is in the store when whoever started it ends. */
@@ -201,6 +214,7 @@ export class Daemon {
   #leave(): void {
     this.#stopping ??= new Promise(() => undefined);
     this.#care.end();
+    this.#shared.end();
     this.#mounter.homes.end();
     const restOnce = this.#mounter
       .rest()
@@ -231,6 +245,7 @@ export class Daemon {
 
   async #stop(): Promise<void> {
     this.#care.end();
+    this.#shared.end();
     const { failed } = await this.#mounter.unmount(undefined, true);
     this.#mounter.homes.end();
     for (const { path, reason } of failed) log('error', 'cannot unmount', { path, reason });

@@ -16,7 +16,8 @@ export interface HomeMount {
 
 /**
  * Looks after the homes of harnesses that keep more than their memory folder (`Carrier`). Nothing depends on a harness or a
- * daemon that ends well: what changed is found by looking, also before the next mount.
+ * daemon that ends well: what changed is found by looking, also before the next mount. While a session of the harness is
+ * shared that was not ended, the homes of its project are left alone; `session end` sees to what was done there meanwhile.
  */
 export class Homes {
   readonly #store: Store;
@@ -71,9 +72,15 @@ export class Homes {
   ): Promise<readonly Skipped[]> {
     const carrier = carriers[mount.tree.harness];
     if (!carrier) return Promise.resolve([]);
-    const turn = this.#queue.then(() => work(carrier, placeOf(mount, checkout)));
+    const turn = this.#queue.then(() => (this.#isShared(mount) ? [] : work(carrier, placeOf(mount, checkout))));
     this.#queue = turn.catch(() => undefined);
     return turn;
+  }
+
+  /** A shared session may use the home: until it is ended nothing is taken from there, nor brought. */
+  #isShared({ tree }: HomeMount): boolean {
+    const { named } = this.#store.sessions;
+    return named.shared().some(({ project, harness }) => project === tree.project && harness === tree.harness);
   }
 
   #look(all: readonly HomeMount[]): void {

@@ -6,10 +6,16 @@ import type { Store } from '../store/store.js';
  * @param isAlive tells whether the daemon that owns a draft still serves it
  */
 export function recoverDrafts(store: Store, isAlive: (owner: string) => boolean): number {
+  const shared = new Set(store.sessions.named.shared().map(({ id }) => id));
   let recovered = 0;
   for (const owner of store.drafts.owners()) {
     if (isAlive(owner)) continue;
     for (const draft of store.drafts.ofOwner(owner)) {
+      // Nothing that a shared session wrote becomes memory.
+      if (shared.has(draft.session)) {
+        store.write(() => store.deleteDraft(draft.id, Number.POSITIVE_INFINITY));
+        continue;
+      }
       store.write(() => {
         const start = draft.first ?? draft.base;
         const first = start === null ? undefined : store.contentIfKept(start);

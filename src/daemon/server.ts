@@ -4,15 +4,13 @@ import { memoryHarness } from '../harness/registry.js';
 import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
 import { Store } from '../store/store.js';
+import { DividedOperations } from '../tree/divided-operations.js';
 import { leave } from '../tree/leaving.js';
-import { Quota } from '../tree/quota.js';
 import { keepLeftovers, resume } from '../tree/resuming.js';
-import { Tree, type TreeServices } from '../tree/tree.js';
+import type { TreeServices } from '../tree/tree.js';
 import { View } from '../tree/view.js';
-import { ViewOperations } from '../tree/view-operations.js';
 import { attempt } from './attempt.js';
 import { ChannelCache } from './channel-cache.js';
-import { followWith } from './follow.js';
 import { giveBack } from './give-back.js';
 import { mayDie } from './may-die.js';
 import type {
@@ -24,10 +22,12 @@ import type {
   ServerRequest,
 } from './messages.js';
 import { usageOf } from './mount-usage.js';
+import { OpenTrees } from './open-trees.js';
 import { PeerTelling } from './peer-telling.js';
 import { processSpace } from './process-space.js';
 import { Pulse } from './pulse.js';
 import { rehearse } from './rehearsal.js';
+import { SharedSessions } from './shared-sessions.js';
 import { ThreadedMerger } from './threaded-merger.js';
 import { forgetTold, noteTold, wasToldOfAll } from './told.js';
 import { treeServices } from './tree-services.js';
@@ -44,6 +44,7 @@ export interface Mounted {
   readonly view: View;
   readonly channel: Channel;
   readonly cache: ChannelCache;
+  readonly operations: DividedOperations;
   /** Number in the feed up to which the kernel is noted to have been told of everything. */
   told: number;
 }
@@ -54,8 +55,8 @@ export class MountServer {
   readonly #services: TreeServices;
   readonly #merger = new ThreadedMerger();
   readonly #limits: Limits;
-  readonly #trees = new Map<number, Tree>();
-  readonly #quotas = new Map<number, Quota>();
+  readonly #trees: OpenTrees;
+  readonly #shared: SharedSessions;
   readonly #mounts = new Map<number, Mounted>();
   readonly #send: (message: ServerMessage) => void;
   readonly #pulse: Pulse;
@@ -77,8 +78,10 @@ export class MountServer {
       tellPeers: () => this.#peers.tell(),
       hasPeers: () => this.#peers.count > 0,
     });
-    this.#services.sessions.register(this.#store.sessions.named.processes(this.#space));
-    this.#store.follow = followWith(this.#store, this.#trees);
+    this.#trees = new OpenTrees(this.#store, this.#services, this.#limits);
+    this.#store.follow = (changes) => this.#trees.follow(changes);
+    this.#shared = new SharedSessions(this.#store, data, this.#services, this.#space, () => this.#mounts.values());
+    this.#lookAtSessions();
     this.#pulse = new Pulse(
       data.folder,
       TICK,
@@ -86,6 +89,12 @@ export class MountServer {
       (rests) => this.#turned(rests),
     );
     setTimeout(() => this.#rehearse(data), data.takesOver ? AFTER_TAKEOVER : 0).unref();
+  }
+
+  /** Takes in which processes belong to which registered sessions, and which of these are shared. */
+  #lookAtSessions(): void {
+    this.#services.sessions.register(this.#store.sessions.named.processes(this.#space));
+    this.#shared.refresh();
   }
 
   #rehearse({ folder, owner, machine }: ServerData): void {
@@ -114,13 +123,13 @@ export class MountServer {
         return this.#rest();
       case 'catchUp':
         this.#store.catchUp();
-        this.#services.sessions.register(this.#store.sessions.named.processes(this.#space));
-        return Promise.all([...this.#trees.values()].map((tree) => tree.settled));
+        this.#lookAtSessions();
+        return Promise.all([this.#shared.told(), ...[...this.#trees.values()].map((tree) => tree.settled)]);
       case 'usage':
         return [...this.#mounts.values()].map((mounted) => usageOf(mounted));
       case 'held':
         // What sessions know is held by the rows that say so.
-        this.#tickTrees();
+        this.#trees.tidy();
         return [...this.#mounts.values()].flatMap(({ view }) => view.handles.contents());
       case 'peers':
         this.#peers.count = request.count;
@@ -137,29 +146,31 @@ export class MountServer {
   #attach(request: AttachRequest): Promise<KernelFeatures> {
     const { requests } = this.#store;
     this.#store.write(() => requests.forget(request.mount), true);
-    const { view, cache } = this.#view(request);
+    const { view, cache, operations } = this.#view(request);
     return new Promise((resolve, reject) => {
-      this.#open(request, view, cache, {
-        ready: (connection) => {
-          cache.connection = connection;
-          const { protocol, resend, epoch } = connection;
-          resolve({ protocol, resend, epoch });
+      this.#open(
+        { request, view, cache, operations },
+        {
+          ready: (connection) => {
+            cache.connection = connection;
+            const { protocol, resend, epoch } = connection;
+            resolve({ protocol, resend, epoch });
+          },
+          ended: () => reject(new Error('the kernel ended the mount')),
         },
-        ended: () => reject(new Error('the kernel ended the mount')),
-      });
+      );
     });
   }
 
-  #view(request: AttachRequest): { view: View; cache: ChannelCache } {
-    const tree = this.#tree(request);
+  #view(request: AttachRequest): Omit<Mounted, 'channel' | 'told'> {
+    const tree = this.#trees.open(request);
     const cache = new ChannelCache(tree.root.id);
-    return { view: new View(tree, request.mount, request.path, cache, memoryHarness(request.harness)), cache };
+    const view = new View(tree, request.mount, request.path, cache, memoryHarness(request.harness));
+    return { request, view, cache, operations: new DividedOperations(view, this.#shared) };
   }
 
   #open(
-    request: AttachRequest,
-    view: View,
-    cache: ChannelCache,
+    { request, view, cache, operations }: Omit<Mounted, 'channel' | 'told'>,
     { ready, ended }: Pick<ChannelEvents, 'ready' | 'ended'>,
     features?: KernelFeatures,
   ): void {
@@ -174,6 +185,7 @@ export class MountServer {
       answering: () => {
         noteTold(this.#mounts.values(), journal, this.#store.feed.seen);
         journal.flush();
+        this.#shared.flushJournals();
         mayDie();
       },
       called: () => {
@@ -181,55 +193,46 @@ export class MountServer {
         this.#pulse.stir();
       },
     };
-    const channel = new Channel(loadNative(), request.fd, owner, new ViewOperations(view), events, features);
+    const channel = new Channel(loadNative(), request.fd, owner, operations, events, features);
     cache.channel = channel;
-    this.#mounts.set(request.mount, { request, view, channel, cache, told: -1 });
+    this.#mounts.set(request.mount, { request, view, channel, cache, operations, told: -1 });
+    this.#shared.connect({ view, cache });
   }
 
   /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
   #resume(mounts: readonly ResumeRequest[]): void {
     this.#services.knowledge.resume(this.#store.now);
     this.#services.sessions.resume();
-    const served = mounts.map((request) => ({ request, ...this.#view(request) }));
+    const served = mounts.map((request) => ({ ...this.#view(request), features: request.features }));
     for (const tree of this.#trees.values()) resume(tree, [...tree.views]);
-    for (const { request, view, cache } of served) {
+    for (const { request, cache, features } of served) {
       this.#store.requests.load(request.mount);
-      cache.connection = request.features;
-      this.#open(request, view, cache, { ready() {}, ended() {} }, request.features);
-      view.outdated = cache.forgetAll(
-        view,
-        !wasToldOfAll(request.mount, this.#services.journal, this.#store.feed.last()),
-      );
+      cache.connection = features;
     }
+    this.#shared.resume(served);
+    for (const mounted of served) {
+      const { view, cache, features } = mounted;
+      this.#open(mounted, { ready() {}, ended() {} }, features);
+      const wasTold = wasToldOfAll(view.mount, this.#services.journal, this.#store.feed.last());
+      view.outdated = cache.forgetAll(view, !wasTold);
+    }
+    this.#shared.expire();
     setTimeout(() => {
       for (const { request, view } of served) {
         this.#store.requests.settle(request.mount);
         if (view.tree.views.has(view)) attempt('unsaved writes were not kept', () => keepLeftovers(view));
       }
+      this.#shared.settle();
     }, AFTER_TAKEOVER).unref();
   }
 
   async #rest(): Promise<void> {
     this.#pulse.end();
     await Promise.all([...this.#mounts.values()].map(({ channel }) => channel.rest(PATIENCE)));
-    attempt('background work failed', () => this.#tickTrees());
+    attempt('background work failed', () => this.#trees.tidy());
     this.#services.journal.flush(true);
+    this.#shared.rest();
     await this.#store.flushed();
-  }
-
-  #tree(request: AttachRequest): Tree {
-    let tree = this.#trees.get(request.tree);
-    if (tree) return tree;
-    this.#store.catchUp();
-    let quota = this.#quotas.get(request.project);
-    if (!quota) {
-      quota = new Quota(this.#limits, () => this.#store.trees.usage(request.project));
-      this.#quotas.set(request.project, quota);
-    }
-    quota.refresh();
-    tree = new Tree(request.tree, this.#services, quota, memoryHarness(request.harness).maintainedKeys);
-    this.#trees.set(request.tree, tree);
-    return tree;
   }
 
   #detach(mount: number): void {
@@ -246,16 +249,20 @@ export class MountServer {
     this.#mounts.delete(mount);
     forgetTold(mount, this.#services.journal);
     leave(mounted.view);
-    attempt('background work failed', () => this.#tickTrees());
-    const { tree } = mounted.view;
-    if (tree.views.size === 0) this.#trees.delete(tree.id);
+    this.#shared.leave(mounted.view);
+    attempt('background work failed', () => this.#trees.tidy());
+    this.#trees.leave(mounted.view.tree);
     return true;
   }
 
   #tick(): void {
     attempt('background work failed', () => {
       this.#store.catchUp();
-      this.#tickTrees();
+      this.#lookAtSessions();
+      this.#trees.tidy();
+      this.#shared.tick();
+      // What its processes start is found by looking.
+      if (this.#shared.isActive) this.#pulse.stir();
       this.#services.journal.flush(true);
       this.#store.log
         .flushIfNeeded()
@@ -268,22 +275,11 @@ export class MountServer {
     this.#send({ kind: 'rests', rests });
   }
 
-  #tickTrees(): void {
-    const unsaved = this.#services.knowledge.takeUnsaved();
-    const trees = [...this.#trees.values()].filter((tree) => tree.isUntidy);
-    if (unsaved.length === 0 && trees.length === 0) return;
-    this.#store.write(() => {
-      for (const tree of trees) tree.tidy();
-      for (const { session, tree, path, content, at } of unsaved) {
-        this.#store.saveServed(this.#store.sessionRow(session), tree, path, content, at);
-      }
-    }, true);
-  }
-
   async #stop(): Promise<void> {
     this.#pulse.end();
     for (const mount of [...this.#mounts.keys()]) this.#detach(mount);
-    attempt('background work failed', () => this.#tickTrees());
+    attempt('background work failed', () => this.#trees.tidy());
+    this.#shared.close();
     await this.#store
       .flushed()
       .catch((error: unknown) => log('error', 'cannot flush the store', { error: describeError(error) }));

@@ -1,6 +1,7 @@
 import { MendError } from '../errors.js';
 import type { ProcessInfo } from '../ports/process.js';
 import type { NamedSession, SessionProcess } from '../store/named-sessions.js';
+import { makeScratch } from '../store/scratch-folder.js';
 import type { Store } from '../store/store.js';
 import type { BeginSessionRequest } from './control-protocol.js';
 import { bootId, processSpace } from './process-space.js';
@@ -45,11 +46,21 @@ export class SessionRegister {
       );
     const known = named.find(name);
     if (known) this.#refuseOther(known, harness, project);
+    const isWithin = around.some(({ shared }) => shared);
+    if (known && known.shared === null && isWithin)
+      throw new MendError(
+        `session "${name}" is not shared, and this is started within one that is: choose another name`,
+      );
     const runs = processes.find(({ id, pid, role }) => id === known?.id && role !== 'left' && pid !== caller.pid);
     if (runs)
       throw new MendError(`session "${name}" runs already (process ${runs.pid}): end that, or choose another name`);
     const now = this.#store.now;
     const id = known?.id ?? this.#make(name, harness, project, around[0]?.id);
+    // Several people steer whoever starts it.
+    if (isWithin) {
+      named.share(id, now);
+      makeScratch(this.#store.folder, id);
+    }
     named.touch(id, now);
     if (chosen) named.choose(id);
     named.addProcess(this.#space, caller, id, 'runner');

@@ -47,6 +47,10 @@ export const Opcode = {
 /** `enum fuse_notify_code`. RESEND is of 7.40, INC_EPOCH of 7.44. */
 export const Notify = { INVAL_INODE: 2, INVAL_ENTRY: 3, RESEND: 7, INC_EPOCH: 8 } as const;
 
+/** `FUSE_EXPIRE_ONLY` of `fuse_notify_inval_entry_out.flags`, and the first minor version that has it. */
+export const EXPIRE_ONLY = 1 << 0;
+export const MINOR_EXPIRE_ONLY = 38;
+
 /** First minor version with FUSE_NOTIFY_INC_EPOCH. */
 export const MINOR_INC_EPOCH = 44;
 

@@ -142,7 +142,7 @@ function run(o: Operations, { body, node, caller }: Request) {
     case 'fallocate':
       return o.fallocate(caller, node, body.fh, body.offset, body.length, body.mode);
     case 'statfs':
-      return o.statfs();
+      return o.statfs(caller);
     case 'access':
       return o.access(caller, node, body.mask);
     case 'opendir':

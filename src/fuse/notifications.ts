@@ -1,4 +1,4 @@
-import { Notify, Size } from './constants.js';
+import { EXPIRE_ONLY, Notify, Size } from './constants.js';
 
 function message(code: number, length: number): { bytes: Buffer; view: DataView } {
   const bytes = Buffer.alloc(Size.OUT_HEADER + length);
@@ -13,6 +13,23 @@ export function invalidateAttributes(node: number): Buffer {
   const { bytes, view } = message(Notify.INVAL_INODE, 24);
   view.setBigUint64(16, BigInt(node), true);
   view.setBigInt64(24, -1n, true);
+  return bytes;
+}
+
+/** `fuse_notify_inval_inode_out` from 0 to the end: drops attributes and pages of a node, mapped ones too. */
+export function invalidatePages(node: number): Buffer {
+  const { bytes, view } = message(Notify.INVAL_INODE, 24);
+  view.setBigUint64(16, BigInt(node), true);
+  return bytes;
+}
+
+/**
+ * The same as `invalidateEntry`, but whoever has the file open or works in the folder keeps its name: the kernel asks again at
+ * the next use of the name, and no more. Takes the directory's lock.
+ */
+export function expireEntry(parent: number, name: string): Buffer {
+  const bytes = invalidateEntry(parent, name);
+  bytes.writeUInt32LE(EXPIRE_ONLY, 28);
   return bytes;
 }
 

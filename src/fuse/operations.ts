@@ -48,7 +48,7 @@ export interface Operations {
   fsync(caller: Caller): Answer<0>;
   /** Entries after `offset`, in order, for as long as the consumer returns true. */
   readdir(caller: Caller, node: number, offset: number, plus: boolean, take: (entry: DirectoryEntry) => boolean): Errno;
-  statfs(): StatfsReply;
+  statfs(caller: Caller): Answer<StatfsReply>;
   /** The answer of a request has gone to the kernel. */
   answered(caller: Caller): void;
 }

@@ -19,6 +19,8 @@ export interface RegisteredProcess {
   /** As in `ProcessInfo`. */
   readonly start: number;
   readonly session: { readonly key: string; readonly name: string };
+  /** Several people steer its session (`mend session share`). */
+  readonly shared?: true;
 }
 
 /** How a process ends, as seen while it closes its files. */

@@ -29,6 +29,8 @@ export class SessionFinder {
   readonly #posix: LRUCache<number, { key: string; start: number | undefined }>;
   readonly #journal: Journal;
   #registered: ReadonlyMap<number, RegisteredProcess> = new Map();
+  /** One of them is of a shared session. */
+  #isShared = false;
 
   /**
    * @param boot names this boot of the machine, since process ids start again with the next
@@ -63,12 +65,13 @@ export class SessionFinder {
    * what was said before.
    */
   register(processes: readonly RegisteredProcess[]): void {
-    const same = ({ pid, start, session }: RegisteredProcess): boolean => {
+    const same = ({ pid, start, session, shared }: RegisteredProcess): boolean => {
       const one = this.#registered.get(pid);
-      return one?.start === start && one.session.key === session.key;
+      return one?.start === start && one.session.key === session.key && one.shared === shared;
     };
     if (processes.length === this.#registered.size && processes.every(same)) return;
     this.#registered = new Map(processes.map((one) => [one.pid, one]));
+    this.#isShared = processes.some(({ shared }) => shared);
     for (const remembered of this.#threads.values()) remembered.until = 0;
   }
 
@@ -86,19 +89,37 @@ export class SessionFinder {
     return process;
   }
 
+  /** The nearest registered session, else harness, else the POSIX session; a shared one counts before all others. */
   #sessionOf(caller: ProcessInfo): Session {
     let info: ProcessInfo | undefined = caller;
+    let registered: Session | undefined;
     let harness: Session | undefined;
     for (let i = 0; info && info.pid > 1 && i < GENERATIONS; i++) {
-      const registered = this.#registered.get(info.pid);
-      // Its start is not to be asked for in execve(2), and it is the same process before and after.
-      if (registered && (info.start === undefined || info.start === registered.start)) return registered.session;
-      harness ??= this.#harnessAt(info);
+      const one = this.#registeredAt(info);
+      if (one?.shared) return one.session;
+      registered ??= one?.session;
+      if (registered && !this.#isShared) return registered;
+      if (!registered) harness ??= this.#harnessAt(info);
       // A registered session counts from farther up, too.
       if (harness && this.#registered.size === 0) break;
       info = info.parent > 0 ? this.#processes.info(info.parent) : undefined;
     }
-    return harness ?? this.#posixSession(caller);
+    return this.#sharedLeader(caller) ?? registered ?? harness ?? this.#posixSession(caller);
+  }
+
+  #registeredAt(info: ProcessInfo): RegisteredProcess | undefined {
+    const one = this.#registered.get(info.pid);
+    // Its start is not to be asked for in execve(2), and it is the same process before and after.
+    return one && (info.start === undefined || info.start === one.start) ? one : undefined;
+  }
+
+  /** The shared session whose process began the POSIX session of a caller, which may have lost its parents since. */
+  #sharedLeader({ session }: ProcessInfo): Session | undefined {
+    const one = this.#isShared ? this.#registered.get(session) : undefined;
+    if (!one?.shared) return undefined;
+    const leader = this.#processes.info(session);
+    // The id of a leader that has ended is not given to another process while somebody is in its session.
+    return !leader || this.#registeredAt(leader) ? one.session : undefined;
   }
 
   #harnessAt({ pid, start }: ProcessInfo): Session | undefined {

@@ -25,6 +25,8 @@ export class ConversationTable {
   readonly #seen;
   readonly #see;
   readonly #unsee;
+  readonly #withheld;
+  readonly #withhold;
 
   constructor(db: Database.Database) {
     this.#all = db.prepare<[number], Conversation>(
@@ -54,6 +56,8 @@ export class ConversationTable {
       .pluck();
     this.#see = db.prepare('INSERT OR IGNORE INTO conversation_seen (tree, home, thread) VALUES (?, ?, ?)');
     this.#unsee = db.prepare('DELETE FROM conversation_seen WHERE tree = ? AND home = ? AND thread = ?');
+    this.#withheld = db.prepare<[number], string>('SELECT thread FROM withheld WHERE tree = ?').pluck();
+    this.#withhold = db.prepare('INSERT OR IGNORE INTO withheld (tree, thread) VALUES (?, ?)');
   }
 
   /** Newest first. */
@@ -91,5 +95,14 @@ export class ConversationTable {
 
   unsee(tree: number, home: string, thread: string): void {
     this.#unsee.run(tree, home, thread);
+  }
+
+  /** Conversations that are not carried, since a shared session may have held them. */
+  withheld(tree: number): Set<string> {
+    return new Set(this.#withheld.all(tree));
+  }
+
+  withhold(tree: number, threads: readonly string[]): void {
+    for (const thread of threads) this.#withhold.run(tree, thread);
   }
 }

@@ -23,6 +23,21 @@ export interface NamedSession {
   /** When a program of it was last started, or ended. */
   readonly last: number;
   readonly ended: number | null;
+  /** Since when several people steer it; null when that was never said. */
+  readonly shared: number | null;
+}
+
+/** A session that several people steer, and that was not ended. */
+export interface SharedSession {
+  /** Row id of the session. */
+  readonly id: number;
+  readonly key: string;
+  readonly name: string;
+  /** Row id of the project that it was started for. */
+  readonly project: number;
+  readonly harness: string;
+  /** Numbers what it sees in the place of memory. */
+  readonly slot: number;
 }
 
 /** How much a session has to do with memory. */
@@ -33,14 +48,29 @@ export interface SessionTrace {
   readonly changed: number;
 }
 
-const COLUMNS = 'session AS id, name, harness, project, began, last, ended';
+const COLUMNS = `session AS id, name, harness, project, began, last, ended,
+  (SELECT at FROM shared_session s WHERE s.session = named_session.session) AS shared`;
 
-/** The tables `named_session` and `session_process`. Methods that write expect the caller's transaction. */
+/** The tables `named_session`, `shared_session` and `session_process`. Methods that write expect the caller's transaction. */
 export class NamedSessions {
   readonly #db: Database.Database;
+  readonly #shared;
+  readonly #processes;
 
   constructor(db: Database.Database) {
     this.#db = db;
+    this.#shared = db.prepare<[], SharedSession>(
+      `SELECT s.id, s.key, n.name, n.project, n.harness, h.slot FROM shared_session h
+       JOIN named_session n ON n.session = h.session JOIN session s ON s.id = h.session WHERE n.ended IS NULL`,
+    );
+    this.#processes = db.prepare<
+      [string],
+      { pid: number; start: number; role: ProcessRole; id: number; key: string; name: string; shared: number }
+    >(
+      `SELECT p.pid, p.start, p.role, s.id, s.key, s.name,
+         EXISTS (SELECT 1 FROM shared_session h WHERE h.session = s.id) AS shared
+       FROM session_process p JOIN session s ON s.id = p.session WHERE p.space = ? ORDER BY p.role DESC, p.pid`,
+    );
   }
 
   /** The session that has a name now. */
@@ -67,7 +97,7 @@ export class NamedSessions {
   }
 
   /** @param within row id of the session whose process begins it */
-  insert(session: Omit<NamedSession, 'last' | 'ended'>, within: number | undefined): void {
+  insert(session: Omit<NamedSession, 'last' | 'ended' | 'shared'>, within: number | undefined): void {
     const { id, name, harness, project, began } = session;
     this.#db
       .prepare(
@@ -85,6 +115,39 @@ export class NamedSessions {
   /** A person has named the session. */
   choose(id: number): void {
     this.#db.prepare('UPDATE named_session SET chosen = 1 WHERE session = ?').run(id);
+  }
+
+  /** Several people steer a session from now on; nothing takes that back. */
+  share(id: number, now: number): void {
+    this.#db
+      .prepare(
+        `INSERT INTO shared_session (session, slot, at)
+         VALUES (?, (SELECT coalesce(max(slot), 0) + 1 FROM shared_session), ?) ON CONFLICT (session) DO NOTHING`,
+      )
+      .run(id, now);
+  }
+
+  /** Row ids of the sessions that were begun within a session, and were not ended. */
+  begunWithin(id: number): number[] {
+    return this.#db
+      .prepare<[number], number>('SELECT session FROM named_session WHERE begun_in = ? AND ended IS NULL')
+      .pluck()
+      .all(id);
+  }
+
+  /** The sessions that several people steer, but for those that were ended. */
+  shared(): SharedSession[] {
+    return this.#shared.all();
+  }
+
+  /** Whether processes of a session are known that are seen in another space only. */
+  runsElsewhere(id: number, space: string): boolean {
+    const boot = space.slice(0, space.indexOf('/') + 1);
+    return (
+      this.#db
+        .prepare('SELECT 1 FROM session_process WHERE session = ? AND space <> ? AND substr(space, 1, ?) = ?')
+        .get(id, space, boot.length, boot) !== undefined
+    );
   }
 
   /** Ends a session: its name is free, and its processes belong to it no more. */
@@ -110,13 +173,10 @@ export class NamedSessions {
 
   /** The processes of all named sessions in a space: one that ended may still be among them. */
   processes(space: string): SessionProcess[] {
-    return this.#db
-      .prepare<[string], { pid: number; start: number; role: ProcessRole; id: number; key: string; name: string }>(
-        `SELECT p.pid, p.start, p.role, s.id, s.key, s.name FROM session_process p
-         JOIN session s ON s.id = p.session WHERE p.space = ? ORDER BY p.role DESC, p.pid`,
-      )
-      .all(space)
-      .map(({ pid, start, role, id, key, name }) => ({ pid, start, role, id, session: { key, name } }));
+    return this.#processes.all(space).map(({ pid, start, role, id, key, name, shared }) => ({
+      ...{ pid, start, role, id, session: { key, name } },
+      ...(shared === 1 ? { shared: true as const } : {}),
+    }));
   }
 
   trace(id: number): SessionTrace {

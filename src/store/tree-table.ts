@@ -28,6 +28,7 @@ export class TreeTable {
   readonly #insert;
   readonly #insertRoot;
   readonly #mounts;
+  readonly #mountsOf;
   readonly #putMount;
   readonly #usage;
 
@@ -46,6 +47,9 @@ export class TreeTable {
     this.#mounts = db.prepare<[number, string], MountRow>(
       'SELECT id, tree, path, checkout, owner FROM mount WHERE machine = ? AND path = ? ORDER BY id DESC',
     );
+    this.#mountsOf = db
+      .prepare<[number, number], string>('SELECT DISTINCT path FROM mount WHERE tree = ? AND machine = ?')
+      .pluck();
     this.#putMount = db.prepare(
       `INSERT INTO mount (id, tree, machine, path, checkout, owner) VALUES (@id, @tree, @machine, @path, @checkout, @owner)
        ON CONFLICT (id) DO UPDATE SET tree = excluded.tree, checkout = excluded.checkout, owner = excluded.owner`,
@@ -85,6 +89,11 @@ export class TreeTable {
   /** The mounts that were made at a path, newest first: one for each daemon that may serve it at once. */
   mountsAt(machine: number, path: string): MountRow[] {
     return this.#mounts.all(machine, path);
+  }
+
+  /** The places where a tree was mounted on a machine. */
+  mountsOf(tree: number, machine: number): string[] {
+    return this.#mountsOf.all(tree, machine);
   }
 
   putMount(row: MountRow, machine: number): void {

@@ -42,7 +42,10 @@ export function merged<T>(view: View, caller: Caller, work: () => T, attempt = 1
     return settled(view, caller, work);
   } catch (error) {
     if (!(error instanceof Unmerged)) throw error;
-    return error.ready.then(() => merged(view, caller, work, attempt + 1)) as Promise<Awaited<T>>;
+    return error.ready.then(() => {
+      if (view.isShutOut(caller)) throw Object.assign(new Error('the session is shared'), { code: 'ESTALE' });
+      return merged(view, caller, work, attempt + 1);
+    }) as Promise<Awaited<T>>;
   } finally {
     merger.inPlace = false;
   }

@@ -241,7 +241,7 @@ export class ViewOperations {
     return entryFor(this.#view, node, caller);
   }
 
-  statfs() {
+  statfs(_caller: Caller) {
     const { quota } = this.#view.tree;
     const { limits } = quota;
     return {

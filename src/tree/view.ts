@@ -44,6 +44,8 @@ export class View {
   readonly doneBefore = new Set<number>();
   /** After a takeover: resolves when the kernel has forgotten what the earlier process may not have told it. */
   outdated: Promise<unknown> | undefined;
+  /** Whether a caller sees something else in the place of memory by now, so that nothing of it may be done here. */
+  isShutOut: (caller: Caller) => boolean = () => false;
   readonly #names: NameRules;
   /** Local files and folders by id, and those of them that lie in memory's folders by the folder's id. */
   readonly #locals = new Map<number, TreeNode>();

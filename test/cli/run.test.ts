@@ -312,7 +312,7 @@ describe('mend session', () => {
         );
         expect({ ...shown, files_known: 2 }).toEqual({
           ...{ session: 'one', harness: 'claude', project: 'meadow', began: when, last: when, ended: null },
-          ...{ running: false, processes: [], files_known: 2, files_changed: 2 },
+          ...{ running: false, processes: [], shared: null, files_known: 2, files_changed: 2 },
         });
         expect(await fresh.done('session', 'show', 'one')).toMatch(
           /^session one, not running\nagent claude, project meadow\nbegan .*, last used .*\nprocesses none\nfiles known 2, changed 2\n$/,
@@ -320,7 +320,7 @@ describe('mend session', () => {
         expect(await fresh.json('session', 'list')).toEqual([
           {
             ...{ session: 'one', harness: 'claude', project: 'meadow' },
-            ...{ began: when, last: when, ended: null, running: false, processes: [] },
+            ...{ began: when, last: when, ended: null, running: false, processes: [], shared: null },
           },
         ]);
         const running = start(['--session', 'two'], 'until test -e "$HOME/go"; do sleep 0.05; done');

@@ -82,6 +82,24 @@ describe('conversations', () => {
     expect(stored()).toEqual([4, 3]);
   });
 
+  it('that were held while a shared session used the home are never taken, and those before it stay', async () => {
+    const home = freshHome().hold(1, ['{"said":1}'], { origin: ORIGIN, age: 9 });
+    home.hold(2, ['{"said":2}'], { origin: ORIGIN, age: 8 });
+    await take(home);
+    const since = store.now - 500_000;
+    home.hold(1, ['{"said":1}', '{"shared":1}'], { origin: ORIGIN, age: 0 });
+    home.hold(3, ['{"shared":3}'], { origin: ORIGIN, age: 0 });
+    await codexCarrier.withhold(store, placeOf(home), since);
+    home.hold(3, ['{"shared":3}', '{"later":3}'], { origin: ORIGIN, age: 0 });
+    home.hold(4, ['{"said":4}'], { origin: ORIGIN, age: 0 });
+    await take(home);
+    expect(stored().sort()).toEqual([1, 2, 4]);
+    expect(textOf(1)).not.toContain('shared');
+    rmSync(join(home.path, home.placeOf(1)));
+    await take(home);
+    expect(stored().sort()).toEqual([1, 2, 4]);
+  });
+
   it('grow with what is said, and a line that is not whole waits', async () => {
     const home = freshHome().hold(1, ['{"said":1}'], { origin: ORIGIN, age: 9 });
     await take(home);

@@ -58,6 +58,20 @@ describe('summaries', () => {
     expect(readdirSync(second.path).filter((name) => name.startsWith('.mend.copy'))).toEqual([]);
   });
 
+  it('made while a shared session used the home are never taken, nor what it changed of others', async () => {
+    const home = freshHome().sumUp({ of: 1, says: 'one' }).sumUp({ of: 2, says: 'two' });
+    await take(home);
+    home
+      .sumUp({ of: 2, says: 'shared two', updated: MADE + 50 })
+      .sumUp({ of: 3, says: 'shared three', updated: MADE + 50 });
+    await codexCarrier.withhold(store, placeOf(home), (MADE + 20) * 1e6);
+    home.sumUp({ of: 4, says: 'four', updated: MADE + 60 });
+    expect(await take(home)).toEqual([]);
+    expect(await bring(home)).toEqual([]);
+    expect(stored()).toEqual({ 1: 'one', 2: 'two', 4: 'four' });
+    expect(home.says()).toMatchObject({ 2: 'shared two', 3: 'shared three' });
+  });
+
   it('of two homes are put together by conversation, the newer one of each', async () => {
     const one = freshHome()
       .sumUp({ of: 1, says: 'one' })

@@ -151,6 +151,33 @@ describe('a harness', () => {
   });
 });
 
+describe('a process of a shared session', () => {
+  const shared = (pid: number) => ({
+    ...{ pid, start: startTime(pid) ?? 0, session: { key: 'named/shared', name: 'shared' } },
+    shared: true as const,
+  });
+
+  it('is in it before any other session that is nearer', async () => {
+    const { pid, pids } = await start(sh, ['-c', 'sh -c "echo \\$\\$; exec sleep 60" & wait'], 1);
+    const [child = 0] = pids;
+    const other = { pid: child, start: startTime(child) ?? 0, session: { key: 'named/other', name: 'other' } };
+    finder.register([shared(pid), other]);
+    expect(keyOf(child)).toBe('named/shared');
+    finder.register([other]);
+    expect(keyOf(child)).toBe('named/other');
+  });
+
+  it('stays in it without its parents while it is in the POSIX session that one of it began', async () => {
+    const { child, pid, pids } = await start(sh, ['-c', 'sh -c "echo \\$\\$; exec sleep 60" & wait'], 1);
+    const [orphan = 0] = pids;
+    finder.register([shared(pid)]);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    expect(procProcesses.info(orphan)?.parent).not.toBe(pid);
+    expect(keyOf(orphan)).toBe('named/shared');
+  });
+});
+
 describe('a registered process', () => {
   const registered = (pid: number, name: string, start = startTime(pid)) => ({
     pid,
@@ -161,7 +188,10 @@ describe('a registered process', () => {
   it('is the session of everything it starts, a harness included; the nearest one counts', async () => {
     const script = `${asHarness(sh)} -c 'sleep 60 & echo $!; setsid sleep 60 & echo $!; wait' & echo $!; wait`;
     const { pid, pids } = await start(sh, ['-c', script], 3);
-    const harness = pids.find((one) => procProcesses.executable(one)?.endsWith('/claude')) ?? 0;
+    // A child is its parent's program until it has become another.
+    const isHarness = (one: number) => procProcesses.executable(one)?.endsWith('/claude') === true;
+    await expect.poll(() => pids.filter(isHarness)).toHaveLength(1);
+    const harness = pids.find(isHarness) ?? 0;
     const others = pids.filter((one) => one !== harness);
     for (const child of others) await expect.poll(() => startTime(child)).toBeTypeOf('number');
     for (const one of pids) expect(finder.find(one).session.name).toBe(`claude ${harness}`);

@@ -27,6 +27,8 @@ async function show(name: string, json: boolean): Promise<ExitStatus> {
     return ExitStatus.done;
   }
   printLine(`session ${entry.session}, ${stateOf(entry)}`);
+  if (entry.shared !== null)
+    printLine(`shared ${localTime(entry.shared)}: it sees no memory, and what it writes is thrown away`);
   printLine(`agent ${entry.harness}, project ${entry.project}`);
   printLine(`began ${localTime(entry.began)}, last used ${localTime(entry.last)}`);
   printLine(`processes ${entry.processes.length === 0 ? 'none' : entry.processes.join(' ')}`);

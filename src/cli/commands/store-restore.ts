@@ -1,13 +1,16 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { usageError } from '../../errors.js';
+import { MendError, usageError } from '../../errors.js';
 import { type BackupContents, openBackup } from '../../store/backup-file.js';
 import { storeExists } from '../../store/location.js';
 import { newestSchema } from '../../store/migrate.js';
+import { NamedSessions } from '../../store/named-sessions.js';
+import { openReadOnly } from '../../store/read-only.js';
 import { replaceStore } from '../../store/replace-store.js';
+import { hasScratches } from '../../store/scratch-folder.js';
 import { currentFolder, ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
-import { counted, printLine, quoted } from '../output.js';
+import { complain, counted, printLine, quoted } from '../output.js';
 import type { Run } from '../program.js';
 import { refuseServed } from '../served-store.js';
 
@@ -32,6 +35,7 @@ async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
   const folder = ownStoreFolder();
   const isThere = storeExists(folder);
   await refuseServed(folder);
+  refuseUnended(folder);
   const file = resolve(currentFolder(), text);
   const { db, holds } = openBackup(file, folder);
   try {
@@ -51,6 +55,22 @@ async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
     db.close();
   }
   return ExitStatus.done;
+}
+
+/** A backup would not know that a session is shared, and that is not to be undone. */
+function refuseUnended(folder: string): void {
+  const db = hasScratches(folder) ? openReadOnly(folder) : undefined;
+  try {
+    const [session] = db ? new NamedSessions(db).shared() : [];
+    if (session)
+      throw new MendError(`session "${session.name}" is shared: run "mend session end ${session.name}" first`);
+  } catch (error) {
+    // The store may well be damaged: nothing that it has can be lost then.
+    if (error instanceof MendError) throw error;
+    complain('whether a session is shared cannot be read from the store that is there');
+  } finally {
+    db?.close();
+  }
 }
 
 function describe({ schema, projects, files }: BackupContents): string {

@@ -7,6 +7,7 @@ import type { Store } from '../../store/store.js';
 import { displayName, parseFileName } from '../context.js';
 import { withCopyOfStore } from '../copy-of-store.js';
 import { localTime, sized } from '../output.js';
+import { refuseShared } from '../refuse-shared.js';
 import type { Candidate } from './candidates.js';
 import type { Position } from './position.js';
 
@@ -82,6 +83,7 @@ async function projectAt(store: Store, { given }: Position): Promise<Project | u
 const OF_HISTORY = new Set(['show', 'log', 'diff', 'restore', 'purge']);
 
 async function files(store: Store, position: Position): Promise<Candidate[]> {
+  refuseShared();
   const project = await projectAt(store, position);
   if (!project) return [];
   return store.trees.ofProject(project.id).flatMap((tree) => {
@@ -97,6 +99,7 @@ async function files(store: Store, position: Position): Promise<Candidate[]> {
 }
 
 async function versions(store: Store, position: Position): Promise<Candidate[]> {
+  refuseShared();
   const [file] = position.operands;
   const project = file === undefined ? undefined : await projectAt(store, position);
   if (file === undefined || !project) return [];

@@ -15,7 +15,7 @@ import { conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
 import { ownerByProject, ownerByRepository } from './conversation-owner.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
-import { bringSummaries, type MetaOf, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
+import { bringSummaries, type MetaOf, SUMMARY_DATABASES, summedUpSince, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
 import { removeSummary } from './remove-summary.js';
 import { userSummaries } from './user-summaries.js';
@@ -50,6 +50,11 @@ export const codexCarrier: Carrier = {
     return carried(store.db)
       .summaries.refused(tree.id, id)
       .map(({ source, refused }) => ({ path: source, reason: refused }));
+  },
+  async withhold(store, { tree, home }, since) {
+    const held = conversationFiles(home).filter(({ mtime }) => mtime >= since);
+    const threads = [...held.map(({ thread }) => thread), ...(await summedUpSince(home, since))];
+    store.write(() => carried(store.db).conversations.withhold(tree.id, threads), true);
   },
   userHome,
   async count(home, repository) {

@@ -38,13 +38,14 @@ export async function takeConversations(
   limits: ConversationLimits,
 ): Promise<void> {
   const { conversations } = carried(store.db);
-  const files = conversationFiles(home);
+  const withheld = conversations.withheld(tree);
+  const files = conversationFiles(home).filter(({ thread }) => !withheld.has(thread));
   const known = new Map(conversations.of(tree).map((row) => [row.thread, row]));
   const taken = limits.conversations === 0 ? [] : await newest(home, files, known, owner, limits);
-  const seen = conversations.seen(tree, id);
+  const seen = [...conversations.seen(tree, id)].filter((thread) => !withheld.has(thread));
   const present = new Set(files.map(({ thread }) => thread));
-  const deleted = [...seen].filter((thread) => !present.has(thread));
-  const unseen = files.filter(({ thread }) => !seen.has(thread) && known.has(thread));
+  const deleted = seen.filter((thread) => !present.has(thread));
+  const unseen = files.filter(({ thread }) => !seen.includes(thread) && known.has(thread));
   const over = tooMany([...known.values()], limits);
   if (taken.length + deleted.length + unseen.length + over.length === 0) return;
   store.write(() => {

@@ -62,7 +62,7 @@ function takeCopy(
     };
     if (!copy.template) return refuse(copy.bytes);
     const stored = new Map(summaries.of(tree).map((row) => [row.thread, row]));
-    const plan = planSummaries(copy.rows, stored, summaries.bases(key));
+    const plan = planSummaries(copy.rows, stored, summaries.bases(key), carried(store.db).conversations.withheld(tree));
     for (const thread of plan.dropFromStore) {
       stored.delete(thread);
       summaries.delete(tree, thread);
@@ -99,6 +99,18 @@ function keepUse(
   if (use(here) > use(stored)) carried(store.db).summaries.put(tree, { ...here, meta: null });
 }
 
+/** Conversations of which a home has a summary that is as new as a time (µs since the epoch), or newer. */
+export async function summedUpSince(home: string, since: number): Promise<string[]> {
+  const second = Math.floor(since / 1e6);
+  const threads: string[] = [];
+  for (const source of Object.values(SUMMARY_DATABASES)) {
+    const copy = await copySummaries(join(home, source), DATABASE_MOST);
+    for (const { thread, updated, generated } of copy?.rows.values() ?? [])
+      if (Math.max(updated, generated) >= second) threads.push(thread);
+  }
+  return threads;
+}
+
 function keepTemplate(store: Store, { tree, source }: SourceKey, copy: SummaryCopy, bytes: Buffer): void {
   const { edition, progress } = copy;
   const known = carried(store.db).summaries.template(tree, source);
@@ -128,7 +140,7 @@ export async function bringSummaries(store: Store, key: SourceKey, home: string,
   const copy = await copySummaries(file, most);
   if (!copy?.template) return;
   const stored = new Map(summaries.of(tree).map((row) => [row.thread, row]));
-  const plan = planSummaries(copy.rows, stored, summaries.bases(key));
+  const plan = planSummaries(copy.rows, stored, summaries.bases(key), carried(store.db).conversations.withheld(tree));
   const progress = template && template.progress > copy.progress ? template.progress : 0;
   if (plan.toHome.length + plan.dropFromHome.length === 0 && progress === 0) return;
   const bases = summaries.bases(key);

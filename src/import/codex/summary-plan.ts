@@ -20,11 +20,13 @@ export interface SummaryPlan<Home extends Row, Stored extends Row> {
  * Compares the summaries of a home with those of the store, by conversation. What one side has and the other never had is
  * added there; what both had and one removed is removed, unless the other changed it; of two the newer one counts. Pure.
  * @param base digests of what both had last
+ * @param withheld conversations that stay as they are on both sides
  */
 export function planSummaries<Home extends Row, Stored extends Row>(
   home: ReadonlyMap<string, Home>,
   store: ReadonlyMap<string, Stored>,
   base: ReadonlyMap<string, Buffer>,
+  withheld: ReadonlySet<string> = new Set(),
 ): SummaryPlan<Home, Stored> {
   const toStore: Home[] = [];
   const toHome: Stored[] = [];
@@ -33,6 +35,7 @@ export function planSummaries<Home extends Row, Stored extends Row>(
   const common = new Map<string, Buffer>();
   const gone: string[] = [];
   for (const thread of new Set([...home.keys(), ...store.keys(), ...base.keys()])) {
+    if (withheld.has(thread)) continue;
     const here = home.get(thread);
     const there = store.get(thread);
     const both = base.get(thread);
