@@ -20,7 +20,10 @@ const { values } = parseArgs({
     dist: { type: 'string', default: join(import.meta.dirname, '../dist') },
   },
 });
-const [count, projects, rest, idle] = [values.people, values.projects, values.rest, values.idle].map(Number);
+const count = Number(values.people);
+const projects = Number(values.projects);
+const rest = Number(values.rest);
+const idle = Number(values.idle);
 const program = join(values.dist, 'main.js');
 /** Clock ticks in a second, which proc_pid_stat(5) counts in. */
 const TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }));

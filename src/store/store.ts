@@ -76,26 +76,32 @@ export class Store implements TreeStore {
   constructor(folder: string, options: StoreOptions) {
     this.folder = folder;
     this.db = options.database ?? openDatabase(folder, options);
-    this.#ids = new Ids(this.db);
-    this.projects = new ProjectTable(this.db);
-    this.trees = new TreeTable(this.db);
-    this.nodes = new NodeTable(this.db);
-    this.contents = new ContentTable(this.db, () => this.#ids.next());
-    this.versions = new VersionTable(this.db);
-    this.drafts = new DraftTable(this.db, options.owner);
-    this.bases = new ImportBases(this.db);
-    this.disputes = new ImportDisputes(this.db);
-    this.requests = new AppliedTable(this.db);
-    this.#local = new LocalTable(this.db);
-    this.sessions = new SessionTable(this.db);
-    this.#begin = this.db.prepare('BEGIN IMMEDIATE');
-    this.#commit = this.db.prepare('COMMIT');
-    this.#rollback = this.db.prepare('ROLLBACK');
-    this.machine = ensureMachine(this.db, options.machine());
-    this.feed = new Feed(this.db);
-    const file = this.db.memory ? undefined : join(folder, STORE_FILE);
-    this.#log = new StoreLog(this.db, file, (work) => this.write(work, true));
-    this.place = file === undefined ? undefined : new StorePlace(file);
+    try {
+      this.#ids = new Ids(this.db);
+      this.projects = new ProjectTable(this.db);
+      this.trees = new TreeTable(this.db);
+      this.nodes = new NodeTable(this.db);
+      this.contents = new ContentTable(this.db, () => this.#ids.next());
+      this.versions = new VersionTable(this.db);
+      this.drafts = new DraftTable(this.db, options.owner);
+      this.bases = new ImportBases(this.db);
+      this.disputes = new ImportDisputes(this.db);
+      this.requests = new AppliedTable(this.db);
+      this.#local = new LocalTable(this.db);
+      this.sessions = new SessionTable(this.db);
+      this.#begin = this.db.prepare('BEGIN IMMEDIATE');
+      this.#commit = this.db.prepare('COMMIT');
+      this.#rollback = this.db.prepare('ROLLBACK');
+      this.machine = ensureMachine(this.db, options.machine());
+      this.feed = new Feed(this.db);
+      const file = this.db.memory ? undefined : join(folder, STORE_FILE);
+      this.#log = new StoreLog(this.db, file, (work) => this.write(work, true));
+      this.place = file === undefined ? undefined : new StorePlace(file);
+    } catch (error) {
+      // Its tables are not what they should be. A connection that stays open keeps its locks.
+      if (!options.database) this.db.close();
+      throw error;
+    }
   }
 
   get now(): number {

@@ -61,7 +61,7 @@ describe('every command', () => {
 test('mend --help lists commands in groups, one line each', async () => {
   const help = await person.done('--help');
   const groups = help.split('\n\n').slice(3);
-  expect(groups.map((group) => group.split('\n')[0])).toEqual(['Memory folders:', 'Memory:', 'Set-up:']);
+  expect(groups.map((group) => group.split('\n')[0])).toEqual(['Memory folders:', 'Agents:', 'Memory:', 'Set-up:']);
   const lines = groups.flatMap((group) => group.trimEnd().split('\n').slice(1));
   for (const line of lines) expect(line).toMatch(/^ {2}[a-z]+ +[a-z]/);
   const names = lines.map((line) => line.trim().split(' ')[0]);

@@ -18,9 +18,10 @@ export function checkDatabase(db: Database.Database): Fault[] {
     try {
       faults.push(...look());
     } catch (error) {
+      // What is damaged is told once, and so is a table that is not there. Rows of such a store can hold anything.
+      if (faults.length > 0) return;
       if (!(error instanceof Database.SqliteError)) throw error;
-      // What is damaged is told once, and so is a table that is not there.
-      if (faults.length === 0) faults.push(faultOf(error));
+      faults.push(faultOf(error));
     }
   };
   attempt(() => schemaFaults(db, schemaVersion(db)));
