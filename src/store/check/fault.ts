@@ -11,7 +11,8 @@ export interface Fault {
 }
 
 /** What SQLite says where a statement of ours meets tables of another form: the page that describes them is damaged. */
-const OTHER_TABLES = /^(?:no such (?:table|column|index|view|trigger)|foreign key mismatch|table \S+ has no column named)\b/;
+const OTHER_TABLES =
+  /^(?:no such (?:table|column|index|view|trigger)|foreign key mismatch|table \S+ has no column named)\b/;
 
 /** True for an error of SQLite that says that a file cannot be read as the database it should be. */
 export function isDamage(error: unknown): error is InstanceType<typeof Database.SqliteError> {
