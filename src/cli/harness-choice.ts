@@ -28,6 +28,8 @@ export function chosenHarnesses(name: string | undefined): HarnessChoice {
  * @throws {MendError} (usage) for a name that no harness with memory has.
  */
 export function mountedHarnesses(name: string | undefined): HarnessChoice {
+  // The daemon would refuse them, too, but only when it has been started.
+  readSettings(process.env);
   const choose = chosenHarnesses(name);
   if (choose !== usedHarnesses) return choose;
   return (store, project) => usedHarnesses(store, project).filter(({ homePerProject }) => !homePerProject);
@@ -35,6 +37,7 @@ export function mountedHarnesses(name: string | undefined): HarnessChoice {
 
 /** A harness that is started, with the notes that any agent may keep, where the person uses them. */
 export function startedHarnesses(harness: MemoryHarness): HarnessChoice {
+  readSettings(process.env);
   return (store, project) => [
     ...withArchive(harness),
     ...usedHarnesses(store, project).filter((one) => one.launch.programs.length === 0 && one !== harness),

@@ -225,6 +225,9 @@ export class Supervisor {
   #take(server: Server): void {
     if (server === this.#spare) this.#spare = undefined;
     this.#server = server;
+    // Whether it rests it says itself.
+    clearTimeout(this.#unused);
+    this.#unused = undefined;
     if (server.loaded) this.#go(server);
   }
 

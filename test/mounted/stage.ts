@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -175,6 +175,15 @@ export async function killDaemon({ pid, supervisor }: { pid: number; supervisor:
   await Promise.all([gone(supervisor), gone(pid)]);
 }
 
+/** Lines of the daemon's log that are shown of a test that failed. */
+const TOLD = 60;
+
+/** Prints what the daemon noted last, before its store is removed. */
+function tellLog(store: string): void {
+  const file = join(store, 'daemon.log');
+  if (existsSync(file)) console.log(readFileSync(file, 'utf8').trimEnd().split('\n').slice(-TOLD).join('\n'));
+}
+
 /** Waits until a process is gone or only waits for its parent; 10 s at most. */
 export async function gone(pid: number): Promise<void> {
   await until(() => !listProcesses().some((entry) => entry.pid === pid && !entry.zombie), `process ${pid} to end`);
@@ -205,6 +214,9 @@ export function staged(
       stage = await Stage.open(user);
       const opened = stage;
       await withDeadline(seconds, [user.home], () => body(opened));
+    } catch (error) {
+      if (stage) tellLog(stage.store);
+      throw error;
     } finally {
       await (stage ?? { close: () => user.remove() }).close();
     }
