@@ -5,7 +5,7 @@ import { connectServing } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
 import { readSettings } from '../daemon/settings.js';
-import { inspectionOf, settleStops } from '../daemon/unclean-stop.js';
+import { inspectionOf, refuseReplaced, settleStops } from '../daemon/unclean-stop.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
@@ -32,12 +32,14 @@ export function ownStoreFolder(): string {
 
 /**
  * True when this person has a store already.
- * @throws {MendError} when there is one that was taken from its place while it is in use
+ * @throws {MendError} when another file, or none, is in the place of one that is or was in use
  */
 export function hasStore(): boolean {
   const folder = ownStoreFolder();
   const file = join(folder, STORE_FILE);
-  if (storeFolderExists(folder) && isDisplaced(file)) throw displaced(file);
+  if (!storeFolderExists(folder)) return false;
+  if (isDisplaced(file)) throw displaced(file);
+  refuseReplaced(folder);
   return storeExists(folder);
 }
 

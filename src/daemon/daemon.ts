@@ -5,6 +5,9 @@ import { createMessageConnection, type MessageConnection, ResponseError } from '
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
+import { identityOf } from '../store/identity.js';
+import { STORE_FILE } from '../store/location.js';
+import { displaced } from '../store/place.js';
 import { Store } from '../store/store.js';
 import {
   catchUpRequest,
@@ -79,6 +82,10 @@ export class Daemon {
     const inspection = isFirst ? inspectionOf(folder, files, true) : undefined;
     if (inspection?.large !== undefined)
       log('info', 'looking for damage after an unclean stop', { bytes: inspection.large });
+    const file = join(folder, STORE_FILE);
+    // One of an earlier release has not told.
+    for (const { data } of inheritance.held)
+      if (data.kind === 'lock' && data.database && data.database !== identityOf(file)) throw displaced(file);
     if (!isFirst) giveRoom(files.room);
     const store = new Store(folder, {
       create: isFirst,
@@ -92,11 +99,11 @@ export class Daemon {
         store.close();
         return undefined;
       }
-      await keeper.hold({ key: 'lock', data: { kind: 'lock' } }, lock);
+      await keeper.hold({ key: 'lock', data: { kind: 'lock', database: store.place?.database } }, lock);
       settleStops(files, inspection.stops);
-      markOpen(files);
       rmSync(files.failure, { force: true });
     }
+    markOpen(files, store.place);
     const resumed = inheritance.held.flatMap(({ fd, data }) => (data.kind === 'mount' ? [{ ...data, fd }] : []));
     const isServed = (owner: string): boolean => ownerIsAlive(files, owner);
     recoverDrafts(store, (owner) => (resumed.length > 0 && owner === files.owner) || isServed(owner));
@@ -192,6 +199,8 @@ export class Daemon {
   #replace(): Promise<null> {
     if (this.#keeper.pid === null)
       throw new MendError('the supervisor is gone: run "mend unmount --all" and mount again');
+    // Another process could not go on with what this one has.
+    if (this.#store.place?.fault === 'database') throw displaced(join(this.#store.folder, STORE_FILE));
     return new Promise((_, reject) => {
       this.#keeper.onNotReplaced = (reason) =>
         reject(new MendError(`the daemon was not restarted, and the old one goes on: ${reason}`));

@@ -68,6 +68,8 @@ export class Supervisor {
   #faults = 0;
   #isEnding = false;
   #hasServed = false;
+  /** Why the last server that did not start did not. */
+  #reason = '';
 
   /**
    * @param tell told once that the daemon serves, or why not
@@ -131,6 +133,7 @@ export class Supervisor {
           this.#hasServed = true;
           setTimeout(() => this.#keepSpare(server), this.#deaths > 0 ? 0 : SPARE_AFTER).unref();
         }
+        this.#reason = message.words === READY ? '' : ` (${message.words})`;
         this.#tell(message.words);
         return;
       case 'replace':
@@ -227,7 +230,7 @@ export class Supervisor {
 
   /** Ends the connections: whoever waits gets an error in place of an answer that never comes. */
   #giveUp(): void {
-    const words = `the server died ${LIMIT} times in a row as soon as it began to serve: see daemon.log in the folder of the store`;
+    const words = `the server died ${LIMIT} times in a row as soon as it began to serve${this.#reason}: see daemon.log in the folder of the store`;
     log('error', 'mounts are given up', { reason: words, mounts: this.#held.size - 1 });
     try {
       writeFileSync(runtimeFiles(this.#folder).failure, `${words}\n`, { mode: 0o600 });

@@ -2,10 +2,9 @@ import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { usageError } from '../../errors.js';
 import { type BackupContents, openBackup } from '../../store/backup-file.js';
-import { storeExists } from '../../store/location.js';
 import { newestSchema } from '../../store/migrate.js';
 import { replaceStore } from '../../store/replace-store.js';
-import { currentFolder, ownStoreFolder } from '../context.js';
+import { currentFolder, hasStore, ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { counted, printLine, quoted } from '../output.js';
 import type { Run } from '../program.js';
@@ -30,8 +29,8 @@ once more. The next mount takes in what lies in the plain memory folders.`;
 async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
   if (text === '') throw usageError('the backup has no name: name a file');
   const folder = ownStoreFolder();
-  const isThere = storeExists(folder);
   await refuseServed(folder);
+  const isThere = hasStore();
   const file = resolve(currentFolder(), text);
   const { db, holds } = openBackup(file, folder);
   try {
