@@ -1,8 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { isRoot } from '../support/users.js';
 import { begin, end } from './agent-work.js';
+import { onSmallDisk } from './small-disk.js';
 import { gone, killDaemon, type Stage, staged, until } from './stage.js';
 
 /** Waits until a change of a file is refused, and gives back the code. */
@@ -217,6 +222,35 @@ test(
     await end(agent);
     expect(await stage.show('open.md')).toBe('written before');
     expect((await stage.status()).pid).not.toBe(pid);
+  }),
+  90_000,
+);
+
+test.runIf(isRoot)(
+  'a lock on a file of another disk with the same number: the store is taken for what it is',
+  onSmallDisk(60, async (stage) => {
+    const other = join(stage.user.home, 'other');
+    const { ino } = statSync(join(stage.store, 'store.db-shm'));
+    mkdirSync(other);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `mode=700,uid=${stage.user.uid}`, 'mend-other', other]);
+    try {
+      const script = `import fcntl, os, sys
+for i in range(100000):
+    with open(f"{sys.argv[1]}/{i}", "w") as file:
+        if os.fstat(file.fileno()).st_ino != int(sys.argv[2]): continue
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        print("locked", flush=True)
+        sys.stdin.read()
+        break`;
+      const holder = stage.user.spawn(['/usr/bin/python3', '-c', script, other, String(ino)], { cwd: '/' });
+      await once(holder.stdout as Readable, 'data');
+      await stage.mend(['memory']);
+      expect((await stage.mend(['status'])).stderr).toBe('');
+      holder.stdin?.end();
+      await once(holder, 'close');
+    } finally {
+      execFileSync('umount', ['--lazy', other]);
+    }
   }),
   90_000,
 );
