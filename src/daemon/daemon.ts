@@ -249,9 +249,10 @@ export class Daemon {
     const { owner, room } = runtimeFiles(this.#store.folder);
     removeRehearsals(this.#store.folder, owner);
     giveRoom(room);
-    this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
-    this.#store.close();
-    markClosed(runtimeFiles(this.#store.folder));
+    if (this.#care.giveUpLog()) {
+      this.#store.close();
+      markClosed(runtimeFiles(this.#store.folder));
+    }
     log('info', 'daemon ended');
   }
 

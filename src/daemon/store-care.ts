@@ -85,6 +85,21 @@ export class StoreCare {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
+  /**
+   * Moves all of the log into the database for the last time. False where the disk fails: the log has to stay then, and
+   * so the store is not to be closed; whoever opens it next plays the log from its start, and looks for damage.
+   */
+  giveUpLog(): boolean {
+    try {
+      if (this.#writesAgain !== undefined) this.#writeAgain();
+      this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
+      return true;
+    } catch (error) {
+      log('error', 'the disk with the store fails: its log stays beside it', { error: describeError(error) });
+      return false;
+    }
+  }
+
   /** Sees to it that nothing is lost when somebody takes the store's files away while they are in use. */
   #isDisplaced(): boolean {
     const fault = this.#store.place?.fault;
