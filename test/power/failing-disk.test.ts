@@ -264,7 +264,9 @@ test(
     const second = await failing('second');
     disk.mend();
     await disk.recorded.rest();
-    const [failed, again] = ['could not be looked after', 'was written again'].map((what) => disk.log.lastIndexOf(what));
+    const [failed, again] = ['could not be looked after', 'was written again'].map((what) =>
+      disk.log.lastIndexOf(what),
+    );
     expect(again).toBeGreaterThan(failed ?? 0);
     expect(left()).toEqual([]);
     await stage.mend(['store', 'check']);
