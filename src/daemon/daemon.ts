@@ -121,10 +121,10 @@ export class Daemon {
     await begun;
     const started = new Daemon(store, thread, mounter, server, peers, keeper);
     daemon = started;
-    const requests = await mounter.adopt(resumed);
+    const adopted = await mounter.adopt(resumed);
     await listen(server, files);
     await peers.greet(files, (rpc) => started.#answerCatchUp(rpc));
-    if (requests.length > 0) await thread.resume(requests);
+    if (takesOver) await thread.resume(adopted);
     await mounter.mountAgain(inheritance.lost);
     keeper.onLeave = () => started.#leave();
     started.#care.begin();

@@ -24,7 +24,7 @@ import {
 } from './mount-point.js';
 import type { Peers } from './peers.js';
 import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
-import type { ServingThread } from './serving-thread.js';
+import type { Adopted, ServingThread } from './serving-thread.js';
 import type { HeldMount } from './supervision.js';
 
 /** A mount that this daemon serves. */
@@ -76,23 +76,27 @@ export class Mounter {
   }
 
   /** Takes over mounts that an earlier server left, and gives back what the serving thread is to go on with. */
-  async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<ResumeRequest[]> {
-    const requests: ResumeRequest[] = [];
+  async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<Adopted> {
+    const mounts: ResumeRequest[] = [];
+    const departed: ResumeRequest[] = [];
     const mounted = mountTable();
     for (const { fd, mount, tree: id, path, features } of held) {
       const tree = this.#store.trees.get(id);
+      const { project = 0, harness = '' } = tree ?? {};
+      const request = { fd, mount, tree: id, project, harness, path, features };
       if (!tree || mounted.get(path) !== MOUNT_TYPE) {
         log('warn', tree ? 'mount was taken off' : 'the memory of a mount is not in the store any more', { path });
         loadNative().closeDescriptor(fd);
         await this.#keeper.drop(keyOf(mount));
-        if (tree) this.#writeBack({ id: mount, path, tree, features });
+        if (!tree) continue;
+        this.#writeBack({ id: mount, path, tree, features });
+        departed.push(request);
         continue;
       }
-      const { project, harness } = tree;
-      requests.push({ fd, mount, tree: id, project, harness, path, features });
+      mounts.push(request);
       this.#mounts.set(mount, { id: mount, path, tree, features });
     }
-    return requests;
+    return { mounts, departed };
   }
 
   /** Mounts anew what went with an earlier server, whose kernel cannot send requests again. */

@@ -30,6 +30,7 @@ import { PeerTelling } from './peer-telling.js';
 import { procProcesses } from './processes.js';
 import { rehearse } from './rehearsal.js';
 import { ThreadedMerger } from './threaded-merger.js';
+import { tidy } from './tidying.js';
 import { forgetTold, noteTold, wasToldOfAll } from './told.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
@@ -121,7 +122,7 @@ export class MountServer {
       case 'attach':
         return this.#attach(request.attach);
       case 'resume':
-        return this.#resume(request.mounts);
+        return this.#resume(request.mounts, request.departed);
       case 'detach':
         return this.#detach(request.mount);
       case 'rest':
@@ -199,11 +200,13 @@ export class MountServer {
   }
 
   /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
-  #resume(mounts: readonly ResumeRequest[]): void {
+  #resume(mounts: readonly ResumeRequest[], departed: readonly ResumeRequest[]): void {
     this.#services.knowledge.resume(this.#store.now);
     this.#services.sessions.resume();
     const served = mounts.map((request) => ({ request, ...this.#view(request) }));
+    const left = departed.map((request) => this.#view(request).view);
     for (const tree of this.#trees.values()) resume(tree, [...tree.views]);
+    for (const view of left) this.#letGo(view, true);
     for (const { request, view, cache } of served) {
       this.#store.requests.load(request.mount);
       cache.connection = request.features;
@@ -256,12 +259,15 @@ export class MountServer {
     const mounted = this.#mounts.get(mount);
     if (!mounted) return false;
     this.#mounts.delete(mount);
-    forgetTold(mount, this.#services.journal);
-    leave(mounted.view);
-    attempt('background work failed', () => this.#tickTrees());
-    const { tree } = mounted.view;
-    if (tree.views.size === 0) this.#trees.delete(tree.id);
+    this.#letGo(mounted.view, false);
     return true;
+  }
+
+  #letGo(view: View, unserved: boolean): void {
+    forgetTold(view.mount, this.#services.journal);
+    leave(view, unserved);
+    attempt('background work failed', () => this.#tickTrees());
+    if (view.tree.views.size === 0) this.#trees.delete(view.tree.id);
   }
 
   #tick(): void {
@@ -276,15 +282,7 @@ export class MountServer {
   }
 
   #tickTrees(): void {
-    const unsaved = this.#services.knowledge.takeUnsaved();
-    const trees = [...this.#trees.values()].filter((tree) => tree.isUntidy);
-    if (unsaved.length === 0 && trees.length === 0) return;
-    this.#store.write(() => {
-      for (const tree of trees) tree.tidy();
-      for (const { session, tree, path, content, at } of unsaved) {
-        this.#store.saveServed(this.#store.sessionRow(session), tree, path, content, at);
-      }
-    }, true);
+    tidy(this.#store, this.#services.knowledge, this.#trees.values());
   }
 
   async #stop(): Promise<void> {
