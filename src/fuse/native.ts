@@ -11,6 +11,7 @@ export interface Native {
   sendDescriptor(socket: number, fd: number): number;
   closeDescriptor(fd: number): number;
   lockFile(fd: number): number;
+  shareLock(fd: number): number;
   receive(fd: number, buffer: Buffer): number;
   send(fd: number, head: Buffer, headLength: number, tail?: Buffer, tailOffset?: number, tailLength?: number): number;
   watch(fd: number, onReadable: (status: number) => void): NativeChannel | number;
