@@ -196,20 +196,26 @@ export class Daemon {
   }
 
   /** Has another server take the place of this one; never resolves where that goes well, since this one ends. */
-  #replace(): Promise<null> {
+  #replace(): Promise<never> {
     if (this.#keeper.pid === null)
       throw new MendError('the supervisor is gone: run "mend unmount --all" and mount again');
     // Another process could not go on with what this one has.
-    if (this.#store.place?.fault === 'database') throw displaced(join(this.#store.folder, STORE_FILE));
-    return new Promise((_, reject) => {
-      this.#keeper.onNotReplaced = (reason) =>
-        reject(new MendError(`the daemon was not restarted, and the old one goes on: ${reason}`));
-      this.#keeper.replace();
+    if (this.#isDisplaced()) throw displaced(join(this.#store.folder, STORE_FILE));
+    return this.#keeper.replace().catch((error: Error) => {
+      throw new MendError(`the daemon was not restarted, and the old one goes on: ${error.message}`);
     });
+  }
+
+  #isDisplaced(): boolean {
+    return this.#store.place?.fault === 'database';
   }
 
   /** Leaves the mounts to another server that waits for them. */
   #leave(): void {
+    if (this.#isDisplaced()) {
+      this.#keeper.stay('the store was moved, removed or replaced meanwhile');
+      return;
+    }
     this.#stopping ??= new Promise(() => undefined);
     this.#care.end();
     const restOnce = this.#mounter

@@ -37,7 +37,7 @@ export class StoreCare {
   readonly #thread: ServingThread;
   readonly #room: string;
   #timers: readonly NodeJS.Timeout[] = [];
-  readonly #replace: () => void;
+  readonly #replace: () => Promise<never>;
   #isEnded = false;
   #fault: PlaceFault | undefined;
   /** Turns since it came up. */
@@ -55,7 +55,7 @@ export class StoreCare {
    * @param room where some room on the disk is kept
    * @param replace has another server take over, which opens the store anew
    */
-  constructor(store: Store, thread: ServingThread, room: string, replace: () => void) {
+  constructor(store: Store, thread: ServingThread, room: string, replace: () => Promise<never>) {
     this.#room = room;
     this.#replace = replace;
     this.#folder = HeldFolder.open(store.folder);
@@ -116,7 +116,11 @@ export class StoreCare {
     this.#store.db.pragma('wal_checkpoint(FULL)');
     if (isNews) {
       log('error', 'the log of the store was moved or removed while it is in use: another server takes over');
-      this.#replace();
+      this.#replace().catch((error: Error) => {
+        log('error', 'no other server could take over', { reason: error.message });
+        // Tried again at the next turn.
+        this.#fault = undefined;
+      });
     }
     return true;
   }

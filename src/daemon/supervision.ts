@@ -37,7 +37,9 @@ export type ServerSays =
   /** It serves, or why not: for whoever started the daemon. */
   | { readonly kind: 'words'; readonly words: string }
   /** Somebody asks for another server in the place of this one. */
-  | { readonly kind: 'replace' };
+  | { readonly kind: 'replace' }
+  /** It was told to leave, and cannot. */
+  | { readonly kind: 'stay'; readonly reason: string };
 
 /** From the supervisor to the server. */
 export type SupervisorSays =

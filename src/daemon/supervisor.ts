@@ -25,6 +25,8 @@ const LIMIT = 12;
  * is as short as the store is quick to open; it costs some memory.
  */
 const SPARE_AFTER = 10_000;
+/** How long, in ms, a server may take to load its code that is to take the place of another. */
+const LOADING = 30_000;
 /** How long, in ms, a server may take to end in order. */
 const ENDING = 30_000;
 /** How long, in ms, to wait before a full socket is tried again. */
@@ -139,7 +141,11 @@ export class Supervisor {
       case 'replace':
         // The spare one may have been loaded before an upgrade.
         this.#spare?.child.kill('SIGKILL');
-        this.#next ??= this.#start();
+        this.#next ??= this.#startNext();
+        return;
+      case 'stay':
+        server.leaving = false;
+        this.#giveUpNext(message.reason);
         return;
     }
   }
@@ -171,10 +177,11 @@ export class Supervisor {
     if (server === this.#next) {
       this.#next = undefined;
       // One that was told to leave ends, and another is started then.
-      if (!this.#server.leaving)
-        this.#say(this.#server, { kind: 'notReplaced', reason: 'the new one did not start; see daemon.log' });
+      if (!this.#server.leaving) this.#notReplaced('the new one did not start; see daemon.log');
       return;
     }
+    // One that was given up.
+    if (server !== this.#server) return;
     if (this.#isEnding || (code === 0 && !this.#next && !server.leaving)) this.#end(0);
     // It has told why it did not start.
     else if (this.#held.size === 0 || !this.#hasServed) this.#end(1);
@@ -226,6 +233,26 @@ export class Supervisor {
 
   #keepSpare(server: Server): void {
     if (server === this.#server && !this.#isEnding && !this.#next) this.#spare ??= this.#start();
+  }
+
+  /** Starts a server that is to take the place of the one that serves, if it is there in time. */
+  #startNext(): Server {
+    const next = this.#start();
+    const isLate = (): void => {
+      if (next === this.#next && !next.loaded) this.#giveUpNext('the new one took too long to start');
+    };
+    setTimeout(isLate, LOADING).unref();
+    return next;
+  }
+
+  #giveUpNext(reason: string): void {
+    this.#next?.child.kill('SIGKILL');
+    this.#next = undefined;
+    this.#notReplaced(reason);
+  }
+
+  #notReplaced(reason: string): void {
+    this.#say(this.#server, { kind: 'notReplaced', reason });
   }
 
   /** Ends the connections: whoever waits gets an error in place of an answer that never comes. */
