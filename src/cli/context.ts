@@ -5,7 +5,7 @@ import { connectServing } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
 import { readSettings } from '../daemon/settings.js';
-import { inspectionOf, refuseReplaced, settleStops } from '../daemon/unclean-stop.js';
+import { giveRoomOf, inspectionOf, refuseReplaced, settleStops } from '../daemon/unclean-stop.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment, MemoryHarness } from '../harness/adapter.js';
 import { memoryHarness, memoryHarnesses } from '../harness/registry.js';
@@ -60,6 +60,7 @@ export async function withStore<T>(
     const { check, stops, large } = inspectionOf(folder, files, atStart);
     if (large !== undefined)
       complain(`looking for damage in the store after an unclean stop (${sized(large)}), which takes a moment`);
+    giveRoomOf(files, stops);
     const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
     try {
       settleStops(files, stops);

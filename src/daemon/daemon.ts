@@ -31,7 +31,7 @@ import type { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
 import { giveRoom } from './spare-room.js';
 import { StoreCare } from './store-care.js';
-import { inspectionOf, markClosed, markOpen, settleStops } from './unclean-stop.js';
+import { giveRoomOf, inspectionOf, markClosed, markOpen, settleStops } from './unclean-stop.js';
 import { version } from './version.js';
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
@@ -86,7 +86,7 @@ export class Daemon {
     // One of an earlier release has not told.
     for (const { data } of inheritance.held)
       if (data.kind === 'lock' && data.database && data.database !== identityOf(file)) throw displaced(file);
-    if (!isFirst) giveRoom(files.room);
+    giveRoomOf(files, inspection?.stops ?? [files.owner]);
     const store = new Store(folder, {
       create: isFirst,
       check: inspection?.check,

@@ -7,6 +7,7 @@ import { identityOf } from '../store/identity.js';
 import { STORE_FILE, storeFolderExists } from '../store/location.js';
 import type { StorePlace } from '../store/place.js';
 import { isLocked, locksAreKnown, type RuntimeFiles, runtimeFiles } from './runtime-files.js';
+import { giveRoom } from './spare-room.js';
 
 /** End of the name of the file that says, from a daemon's start to its clean end, that it uses the store. */
 const MARK = '.open';
@@ -66,6 +67,11 @@ export function uncleanStops(files: RuntimeFiles): string[] {
 function marksIn({ folder }: RuntimeFiles): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder).flatMap((name) => (name.endsWith(MARK) ? [name.slice(0, -MARK.length)] : []));
+}
+
+/** Gives back the room on the disk that they kept: whoever opens the store next may need it. */
+export function giveRoomOf({ folder }: RuntimeFiles, owners: readonly string[]): void {
+  for (const owner of owners) giveRoom(join(folder, `${owner}.room`));
 }
 
 /** Forgets them, once the store was found sound. */

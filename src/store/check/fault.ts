@@ -10,9 +10,12 @@ export interface Fault {
   readonly message: string;
 }
 
+/** Codes of SQLite for what cannot be read as the database it should be; not for what could not be written or locked. */
+const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR$|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT|SEEK|MMAP|IN_PAGE)$)/;
+
 /** True for an error of SQLite that says that a file cannot be read as the database it should be. */
 export function isDamage(error: unknown): error is InstanceType<typeof Database.SqliteError> {
-  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code);
+  return error instanceof Database.SqliteError && DAMAGE.test(error.code);
 }
 
 /** Such an error in words. */
