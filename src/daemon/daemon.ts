@@ -8,6 +8,7 @@ import { readMachine } from '../project/machine.js';
 import { identityOf } from '../store/identity.js';
 import { STORE_FILE } from '../store/location.js';
 import { displaced } from '../store/place.js';
+import { tidyReplaced } from '../store/replace-store.js';
 import { Store } from '../store/store.js';
 import {
   catchUpRequest,
@@ -21,12 +22,12 @@ import {
 } from './control-protocol.js';
 import { ControlReader, ControlWriter } from './control-streams.js';
 import type { Inheritance, Keeper } from './keeper.js';
+import { listen } from './listen.js';
 import { Mounter } from './mounter.js';
-import { refuseFolder } from './own-file.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
-import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
+import { knownOwners, ownerIsAlive, runtimeFiles, takeLock } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
 import { readSettings } from './settings.js';
 import { giveRoom } from './spare-room.js';
@@ -101,6 +102,7 @@ export class Daemon {
       }
       await keeper.hold({ key: 'lock', data: { kind: 'lock', database: store.place?.database } }, lock);
       settleStops(files, inspection.stops);
+      tidyReplaced(folder);
       rmSync(files.failure, { force: true });
     }
     markOpen(files, store.place);
@@ -108,8 +110,8 @@ export class Daemon {
     const isServed = (owner: string): boolean => ownerIsAlive(files, owner);
     recoverDrafts(store, (owner) => (resumed.length > 0 && owner === files.owner) || isServed(owner));
     if (resumed.length === 0 && !knownOwners(files).some(isServed)) removeUnfinished(store);
-    let daemon: Daemon | undefined;
     const { owner, journal } = files;
+    let daemon: Daemon | undefined;
     thread.ended = (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle());
     thread.tellPeers = () => peers.tell();
     thread.died = (error) => (daemon ? daemon.threadDied(error) : fail(error));
@@ -265,18 +267,6 @@ export class Daemon {
   threadDied(error: Error): void {
     if (!this.#stopping) fail(error);
   }
-}
-
-async function listen(server: Server, files: RuntimeFiles): Promise<void> {
-  const path = join(files.folder, files.socket);
-  refuseFolder(path);
-  rmSync(path, { force: true });
-  const short = shortPath(files.folder, files.socket);
-  await new Promise<void>((resolve, reject) => {
-    server.on('error', reject);
-    server.listen(short.path, () => resolve());
-  });
-  // The descriptor stays open: the server removes its socket through this path when it closes.
 }
 
 /** Turns an error for people into an answer that carries its sentence; any other is a fault of ours and is logged. */
