@@ -109,6 +109,7 @@ test('a store that was damaged then is refused by every command, by name, and no
   expect((await person.mend(['store', 'check'])).code).toBe(1);
   expect(files()).toEqual(before);
   await person.done('store', 'restore', backup);
+  expect(marks()).toEqual([]);
   expect(await person.done('memory', 'show', 'a.md')).toBe('x');
   await person.done('mount');
   expect(await person.shell('cat "$M/a.md"')).toBe('x');

@@ -1,5 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { settleStops, uncleanStops } from '../../daemon/unclean-stop.js';
 import { usageError } from '../../errors.js';
 import { type BackupContents, openBackup } from '../../store/backup-file.js';
 import { newestSchema } from '../../store/migrate.js';
@@ -43,6 +45,9 @@ async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
     // Checking a large backup takes a while.
     await refuseServed(folder);
     const kept = replaceStore(folder, db, new Date());
+    // What a daemon left that died was about the other one.
+    const files = runtimeFiles(folder);
+    settleStops(files, uncleanStops(files));
     printLine(`restored the store from ${what}`);
     if (kept !== undefined) printLine(`the store that was there is kept as ${quoted(join(folder, kept))}`);
     printLine('what was purged after the backup was made is there again: purge it once more');
