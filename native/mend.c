@@ -136,15 +136,20 @@ static napi_value close_descriptor(napi_env env, napi_callback_info info) {
   return number(env, close(fd) < 0 ? -errno : 0);
 }
 
-/* lockFile(descriptor) -> 0, or -EWOULDBLOCK while another open file description holds the lock (flock(2)). */
-static napi_value lock_file(napi_env env, napi_callback_info info) {
+static napi_value take_lock(napi_env env, napi_callback_info info, int operation) {
   napi_value argv[1];
   size_t argc = 1;
   int32_t fd;
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &fd));
-  return number(env, flock(fd, LOCK_EX | LOCK_NB) < 0 ? -errno : 0);
+  return number(env, flock(fd, operation | LOCK_NB) < 0 ? -errno : 0);
 }
+
+/* lockFile(descriptor) -> 0, or -EWOULDBLOCK while another open file description holds the lock (flock(2)). */
+static napi_value lock_file(napi_env env, napi_callback_info info) { return take_lock(env, info, LOCK_EX); }
+
+/* shareLock(descriptor) -> the same, where any number may hold the lock at once, and lockFile fails for all others. */
+static napi_value share_lock(napi_env env, napi_callback_info info) { return take_lock(env, info, LOCK_SH); }
 
 /* peerProcess(socket) -> id of the process that connected (0 when it is in no PID namespace seen from here), or -errno. */
 static napi_value peer_process(napi_env env, napi_callback_info info) {
@@ -522,7 +527,7 @@ NAPI_MODULE_INIT() {
     const char *name;
     napi_callback call;
   } methods[] = {
-      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"sendDescriptor", send_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file},
+      {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"sendDescriptor", send_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file}, {"shareLock", share_lock},
       {"peerProcess", peer_process}, {"adoptOrphans", adopt_orphans}, {"buryOrphans", bury_orphans}, {"exitAtOnce", exit_at_once}, {"endBySignal", end_by_signal},
       {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
   };

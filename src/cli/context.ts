@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { connectServing } from '../daemon/control-client.js';
 import { mountAbove } from '../daemon/mount-point.js';
 import { knownOwners, runtimeFiles } from '../daemon/runtime-files.js';
-import { inspectionOf, settleStops } from '../daemon/unclean-stop.js';
+import { giveRoomOf, inspectionOf, refuseReplaced, settleStops } from '../daemon/unclean-stop.js';
 import { isSystemError, MendError, usageError } from '../errors.js';
 import type { HarnessEnvironment } from '../harness/adapter.js';
 import { memoryHarnesses } from '../harness/registry.js';
@@ -31,12 +31,14 @@ export function ownStoreFolder(): string {
 
 /**
  * True when this person has a store already.
- * @throws {MendError} when there is one that was taken from its place while it is in use
+ * @throws {MendError} when another file, or none, is in the place of one that is or was in use
  */
 export function hasStore(): boolean {
   const folder = ownStoreFolder();
   const file = join(folder, STORE_FILE);
-  if (storeFolderExists(folder) && isDisplaced(file)) throw displaced(file);
+  if (!storeFolderExists(folder)) return false;
+  if (isDisplaced(file)) throw displaced(file);
+  refuseReplaced(folder);
   return storeExists(folder);
 }
 
@@ -57,6 +59,7 @@ export async function withStore<T>(
     const { check, stops, large } = inspectionOf(folder, files, atStart);
     if (large !== undefined)
       complain(`looking for damage in the store after an unclean stop (${sized(large)}), which takes a moment`);
+    giveRoomOf(files, stops);
     const store = new Store(folder, { create, check, owner: 'command', machine: () => readMachine(folder) });
     try {
       settleStops(files, stops);

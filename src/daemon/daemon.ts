@@ -1,16 +1,19 @@
 import { rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { createMessageConnection, type MessageConnection, ResponseError } from 'vscode-jsonrpc/node.js';
+import { createMessageConnection, type MessageConnection } from 'vscode-jsonrpc/node.js';
 import { MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { readMachine } from '../project/machine.js';
+import { identityOf } from '../store/identity.js';
+import { STORE_FILE } from '../store/location.js';
+import { displaced } from '../store/place.js';
+import { tidyReplaced } from '../store/replace-store.js';
 import { Store } from '../store/store.js';
 import {
   beginSessionRequest,
   catchUpRequest,
   type DaemonStatus,
-  FOR_PEOPLE,
   greetRequest,
   joinSessionRequest,
   leaveSessionRequest,
@@ -20,15 +23,16 @@ import {
   unmountRequest,
 } from './control-protocol.js';
 import { ControlReader, ControlWriter } from './control-streams.js';
+import { forPeople } from './for-people.js';
 import { Homes } from './homes.js';
 import type { Inheritance, Keeper } from './keeper.js';
+import { listen } from './listen.js';
 import { Mounter } from './mounter.js';
-import { refuseFolder } from './own-file.js';
 import { peerOf } from './peer-of.js';
 import { Peers } from './peers.js';
 import { recoverDrafts, removeUnfinished } from './recovery.js';
 import { removeRehearsals } from './rehearsal.js';
-import { knownOwners, ownerIsAlive, type RuntimeFiles, runtimeFiles, shortPath, takeLock } from './runtime-files.js';
+import { knownOwners, ownerIsAlive, runtimeFiles, takeLock } from './runtime-files.js';
 import type { ServingThread } from './serving-thread.js';
 import { SessionRegister } from './session-register.js';
 import { readSettings } from './settings.js';
@@ -36,7 +40,7 @@ import { refuseUnmount, SharedProcesses } from './shared-processes.js';
 import { giveRoom } from './spare-room.js';
 import { statusOf } from './status-of.js';
 import { StoreCare } from './store-care.js';
-import { inspectionOf, markClosed, markOpen, settleStops } from './unclean-stop.js';
+import { giveRoomOf, inspectionOf, markClosed, markOpen, settleStops } from './unclean-stop.js';
 
 /** The process that serves one person's mounts of one store: control socket, mounts, and the thread that serves them. */
 export class Daemon {
@@ -93,7 +97,11 @@ export class Daemon {
     const inspection = isFirst ? inspectionOf(folder, files, true) : undefined;
     if (inspection?.large !== undefined)
       log('info', 'looking for damage after an unclean stop', { bytes: inspection.large });
-    if (!isFirst) giveRoom(files.room);
+    const file = join(folder, STORE_FILE);
+    // One of an earlier release has not told.
+    for (const { data } of inheritance.held)
+      if (data.kind === 'lock' && data.database && data.database !== identityOf(file)) throw displaced(file);
+    giveRoomOf(files, inspection?.stops ?? [files.owner]);
     const store = new Store(folder, {
       create: isFirst,
       check: inspection?.check,
@@ -106,17 +114,18 @@ export class Daemon {
         store.close();
         return undefined;
       }
-      await keeper.hold({ key: 'lock', data: { kind: 'lock' } }, lock);
+      await keeper.hold({ key: 'lock', data: { kind: 'lock', database: store.place?.database } }, lock);
       settleStops(files, inspection.stops);
-      markOpen(files);
+      tidyReplaced(folder);
       rmSync(files.failure, { force: true });
     }
+    markOpen(files, store.place);
     const resumed = inheritance.held.flatMap(({ fd, data }) => (data.kind === 'mount' ? [{ ...data, fd }] : []));
     const isServed = (owner: string): boolean => ownerIsAlive(files, owner);
     recoverDrafts(store, (owner) => (resumed.length > 0 && owner === files.owner) || isServed(owner));
     if (resumed.length === 0 && !knownOwners(files).some(isServed)) removeUnfinished(store);
-    let daemon: Daemon | undefined;
     const { owner, journal } = files;
+    let daemon: Daemon | undefined;
     thread.ended = (mount) => daemon?.mounter.ended(mount).then(() => daemon?.stopWhenIdle());
     thread.tellPeers = () => peers.tell();
     thread.rests = (rests) => keeper.rests(rests);
@@ -130,10 +139,10 @@ export class Daemon {
     await begun;
     const started = new Daemon(store, thread, mounter, server, peers, keeper);
     daemon = started;
-    const requests = await mounter.adopt(resumed);
+    const adopted = await mounter.adopt(resumed);
     await listen(server, files);
     await peers.greet(files, (rpc) => started.#answerCatchUp(rpc));
-    if (requests.length > 0) await thread.resume(requests);
+    if (takesOver) await thread.resume(adopted);
     await mounter.mountAgain(inheritance.lost);
     keeper.onLeave = () => started.#leave();
     started.#care.begin();
@@ -200,18 +209,26 @@ export class Daemon {
   }
 
   /** Has another server take the place of this one; never resolves where that goes well, since this one ends. */
-  #replace(): Promise<null> {
+  #replace(): Promise<never> {
     if (this.#keeper.pid === null)
       throw new MendError('the supervisor is gone: run "mend unmount --all" and mount again');
-    return new Promise((_, reject) => {
-      this.#keeper.onNotReplaced = (reason) =>
-        reject(new MendError(`the daemon was not restarted, and the old one goes on: ${reason}`));
-      this.#keeper.replace();
+    // Another process could not go on with what this one has.
+    if (this.#isDisplaced()) throw displaced(join(this.#store.folder, STORE_FILE));
+    return this.#keeper.replace().catch((error: Error) => {
+      throw new MendError(`the daemon was not restarted, and the old one goes on: ${error.message}`);
     });
+  }
+
+  #isDisplaced(): boolean {
+    return this.#store.place?.fault === 'database';
   }
 
   /** Leaves the mounts to another server that waits for them. */
   #leave(): void {
+    if (this.#isDisplaced()) {
+      this.#keeper.stay('the store was moved, removed or replaced meanwhile');
+      return;
+    }
     this.#stopping ??= new Promise(() => undefined);
     this.#care.end();
     this.#shared.end();
@@ -255,40 +272,15 @@ export class Daemon {
     const { owner, room } = runtimeFiles(this.#store.folder);
     removeRehearsals(this.#store.folder, owner);
     giveRoom(room);
-    this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
-    this.#store.close();
-    markClosed(runtimeFiles(this.#store.folder));
+    if (this.#care.giveUpLog()) {
+      this.#store.close();
+      markClosed(runtimeFiles(this.#store.folder));
+    }
     log('info', 'daemon ended');
   }
 
   threadDied(error: Error): void {
     if (!this.#stopping) fail(error);
-  }
-}
-
-async function listen(server: Server, files: RuntimeFiles): Promise<void> {
-  const path = join(files.folder, files.socket);
-  refuseFolder(path);
-  rmSync(path, { force: true });
-  const short = shortPath(files.folder, files.socket);
-  await new Promise<void>((resolve, reject) => {
-    server.on('error', reject);
-    server.listen(short.path, () => resolve());
-  });
-  // The descriptor stays open: the server removes its socket through this path when it closes.
-}
-
-/** Turns an error for people into an answer that carries its sentence; any other is a fault of ours and is logged. */
-async function forPeople<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof MendError) throw new ResponseError(FOR_PEOPLE, error.message);
-    log('error', 'request failed', { error: describeError(error) });
-    throw new ResponseError(
-      FOR_PEOPLE,
-      `the daemon failed: ${error instanceof Error ? error.message : String(error)}; see daemon.log in the store's folder`,
-    );
   }
 }
 

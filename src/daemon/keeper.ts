@@ -20,8 +20,9 @@ export class Keeper {
   readonly #pid = process.ppid;
   /** Told to leave the mounts to another server. */
   onLeave: () => void = () => undefined;
-  /** Told that no other server could be started. */
-  onNotReplaced: (reason: string) => void = () => undefined;
+  /** Told that no other server could be started; rejects what all who wait for one wait for. */
+  #onNotReplaced: (error: Error) => void = () => undefined;
+  #replacing: Promise<never> | undefined;
   readonly #went: Promise<Extract<SupervisorSays, { kind: 'go' }>>;
 
   constructor() {
@@ -29,7 +30,7 @@ export class Keeper {
       process.on('message', (message: SupervisorSays) => {
         if (message.kind === 'go') resolve(message);
         else if (message.kind === 'leave') this.onLeave();
-        else if (message.kind === 'notReplaced') this.onNotReplaced(message.reason);
+        else if (message.kind === 'notReplaced') this.#onNotReplaced(new Error(message.reason));
         else this.#waiting.get(message.key)?.();
       });
     });
@@ -41,6 +42,7 @@ export class Keeper {
       if (!isServing) process.exit(0);
       log('warn', 'the supervisor is gone: mounts are served on, and end with this process');
       for (const done of this.#waiting.values()) done();
+      this.#onNotReplaced(new Error('the supervisor is gone'));
     });
   }
 
@@ -76,9 +78,23 @@ export class Keeper {
     if (process.connected) await this.#answer(key, { kind: 'drop', key });
   }
 
-  /** Has another server started, in the place of this one. */
-  replace(): void {
-    this.#say({ kind: 'replace' });
+  /**
+   * Has another server started, in the place of this one, which ends then: rejects when that did not go well. Who asks
+   * while one starts waits for the same one.
+   */
+  replace(): Promise<never> {
+    this.#replacing ??= new Promise<never>((_, reject) => {
+      this.#onNotReplaced = reject;
+      this.#say({ kind: 'replace' });
+    }).finally(() => {
+      this.#replacing = undefined;
+    });
+    return this.#replacing;
+  }
+
+  /** Says, when told to leave, that this server has to go on instead. */
+  stay(reason: string): void {
+    this.#say({ kind: 'stay', reason });
   }
 
   /** Says that nothing happens any more, or that something does again. */

@@ -50,7 +50,13 @@ export type ServerRequest =
   /** The first one. */
   | { readonly id: number; readonly kind: 'start'; readonly data: ServerData }
   | { readonly id: number; readonly kind: 'attach'; readonly attach: AttachRequest }
-  | { readonly id: number; readonly kind: 'resume'; readonly mounts: readonly ResumeRequest[] }
+  | {
+      readonly id: number;
+      readonly kind: 'resume';
+      readonly mounts: readonly ResumeRequest[];
+      /** Mounts that were taken off while nobody served them. */
+      readonly departed: readonly ResumeRequest[];
+    }
   | { readonly id: number; readonly kind: 'detach'; readonly mount: number }
   /** Answers what it has read, and reads nothing more. */
   | { readonly id: number; readonly kind: 'rest' }

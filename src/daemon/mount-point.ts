@@ -106,12 +106,23 @@ export async function confirmMount(held: HeldFolder, path: string, fd: number, b
   if (held.path === path && mountTable().get(path) === MOUNT_TYPE) return;
   loadNative().closeDescriptor(fd);
   for (const [id, stray] of mendMounts()) {
-    // Another daemon may have mounted something meanwhile, which is alive.
-    if (before.has(id) || !(await isDead(stray))) continue;
+    // A mount may have the number of one that was taken off meanwhile, and one of another daemon is alive.
+    if (before.get(id) === stray || !(await isDeadAtLast(stray))) continue;
     log('warn', 'mount came up elsewhere and is taken off', { path, stray });
     await unmountWithFusermount(stray, true);
   }
   throw movedAway(path);
+}
+
+/** How often a mount that does not answer is asked: on a busy machine the one that asks takes its time. */
+const ATTEMPTS = 5;
+
+async function isDeadAtLast(path: string): Promise<boolean> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const sign = await signOfLife(path);
+    if (sign !== 'silent') return sign === 'dead';
+  }
+  return false;
 }
 
 function movedAway(path: string): MendError {

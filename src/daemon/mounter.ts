@@ -25,9 +25,10 @@ import {
   prepareMountPoint,
   realPath,
 } from './mount-point.js';
+import { mountRow } from './mount-row.js';
 import type { Peers } from './peers.js';
-import { ownerIsAlive, type RuntimeFiles } from './runtime-files.js';
-import type { ServingThread } from './serving-thread.js';
+import type { RuntimeFiles } from './runtime-files.js';
+import type { Adopted, ServingThread } from './serving-thread.js';
 import type { HeldMount } from './supervision.js';
 
 /** A mount that this daemon serves. */
@@ -93,23 +94,27 @@ export class Mounter {
   }
 
   /** Takes over mounts that an earlier server left, and gives back what the serving thread is to go on with. */
-  async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<ResumeRequest[]> {
-    const requests: ResumeRequest[] = [];
+  async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<Adopted> {
+    const mounts: ResumeRequest[] = [];
+    const departed: ResumeRequest[] = [];
     const mounted = mountTable();
     for (const { fd, mount, tree: id, path, features } of held) {
       const tree = this.#store.trees.get(id);
+      const { project = 0, harness = '' } = tree ?? {};
+      const request = { fd, mount, tree: id, project, harness, path, features };
       if (!tree || mounted.get(path) !== MOUNT_TYPE) {
         log('warn', tree ? 'mount was taken off' : 'the memory of a mount is not in the store any more', { path });
         loadNative().closeDescriptor(fd);
         await this.#keeper.drop(keyOf(mount));
-        if (tree) this.#writeBack({ id: mount, path, tree, features });
+        if (!tree) continue;
+        this.#writeBack({ id: mount, path, tree, features });
+        departed.push(request);
         continue;
       }
-      const { project, harness } = tree;
-      requests.push({ fd, mount, tree: id, project, harness, path, features });
+      mounts.push(request);
       this.#mounts.set(mount, { id: mount, path, tree, features });
     }
-    return requests;
+    return { mounts, departed };
   }
 
   /** Mounts anew what went with an earlier server, whose kernel cannot send requests again. */
@@ -190,7 +195,7 @@ export class Mounter {
     const imported = await takeIn(this.#store, tree, path, harness, this.#limits, held.at('.'));
     nameCheckout(this.#store, tree, harness, request.checkout);
     await this.#tell();
-    const id = this.#mountRow(tree, path, request.checkout);
+    const id = mountRow(this.#store, this.#files, tree, { path, checkout: request.checkout });
     const before = mendMounts();
     const fd = await mountWithFusermount(loadNative(), path, held.fd);
     await confirmMount(held, path, fd, before);
@@ -224,20 +229,6 @@ export class Mounter {
   /** Has everybody who serves the store see what was changed here. */
   async #tell(): Promise<void> {
     await Promise.all([this.#thread.catchUp(), this.#peers.tell()]);
-  }
-
-  /** The row that the mount's local files belong to: that of the last mount here, unless another daemon serves that. */
-  #mountRow(tree: TreeRow, path: string, checkout: string): number {
-    const { trees, machine } = this.#store;
-    const { owner } = this.#files;
-    return this.#store.write(() => {
-      const rows = trees.mountsAt(machine, path);
-      const mine = rows.find((row) => row.owner === owner);
-      const known = mine ?? rows.find((row) => !ownerIsAlive(this.#files, row.owner));
-      const id = known?.id ?? this.#store.newId();
-      trees.putMount({ id, tree: tree.id, path, checkout, owner }, machine);
-      return id;
-    });
   }
 
   async #unmount(paths: readonly string[] | undefined, force: boolean): Promise<UnmountAnswer> {

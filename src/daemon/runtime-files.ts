@@ -22,6 +22,10 @@ export interface RuntimeFiles {
   readonly socket: string;
 }
 
+/** How often the lock is tried, and the pause between, in ms, while others look whether it is taken. */
+const ATTEMPTS = 20;
+const PAUSE = 5;
+
 const NAMESPACE = /\[(\d+)\]$/;
 
 export function runtimeFiles(storeFolder: string): RuntimeFiles {
@@ -40,7 +44,15 @@ export function runtimeFiles(storeFolder: string): RuntimeFiles {
  */
 export function takeLock(files: RuntimeFiles): number | undefined {
   prepareOwnFolder(files.folder);
-  return lock(files.lock);
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let attempt = 1; ; attempt++) {
+    const fd = openOwn(files.lock, constants.O_WRONLY | constants.O_APPEND);
+    if (loadNative().lockFile(fd) === 0) return fd;
+    closeSync(fd);
+    if (attempt === ATTEMPTS) return undefined;
+    // Somebody may only look whether it is taken.
+    Atomics.wait(pause, 0, 0, PAUSE);
+  }
 }
 
 /**
@@ -62,11 +74,15 @@ export function locksAreKnown(): boolean {
   }
 }
 
+/** Shares the lock for a moment, so that several may look at once without seeing each other. */
 function isHeld(path: string): boolean {
-  const fd = lock(path);
-  if (fd === undefined) return true;
-  closeSync(fd);
-  return false;
+  // Over NFS a shared lock needs a file that is open for reading.
+  const fd = openOwn(path, constants.O_RDWR | constants.O_APPEND);
+  try {
+    return loadNative().shareLock(fd) !== 0;
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** Tells whether the daemon that owns drafts is alive, by its lock. */
@@ -78,13 +94,6 @@ export function ownerIsAlive(files: RuntimeFiles, owner: string): boolean {
 /** Owners of the sockets in the folder, dead ones included. */
 export function knownOwners(files: RuntimeFiles): string[] {
   return readdirSync(files.folder).flatMap((name) => (name.endsWith('.sock') ? [name.slice(0, -'.sock'.length)] : []));
-}
-
-function lock(path: string): number | undefined {
-  const fd = openOwn(path, constants.O_WRONLY | constants.O_APPEND);
-  if (loadNative().lockFile(fd) === 0) return fd;
-  closeSync(fd);
-  return undefined;
 }
 
 /**

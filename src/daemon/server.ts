@@ -116,7 +116,7 @@ export class MountServer {
       case 'attach':
         return this.#attach(request.attach);
       case 'resume':
-        return this.#resume(request.mounts);
+        return this.#resume(request.mounts, request.departed);
       case 'detach':
         return this.#detach(request.mount);
       case 'rest':
@@ -200,11 +200,13 @@ export class MountServer {
   }
 
   /** Goes on where a process died or left: its open files, its unsaved bytes, and what it has not answered. */
-  #resume(mounts: readonly ResumeRequest[]): void {
+  #resume(mounts: readonly ResumeRequest[], departed: readonly ResumeRequest[]): void {
     this.#services.knowledge.resume(this.#store.now);
     this.#services.sessions.resume();
     const served = mounts.map((request) => ({ ...this.#view(request), features: request.features }));
+    const left = departed.map((request) => this.#view(request).view);
     for (const tree of this.#trees.values()) resume(tree, [...tree.views]);
+    for (const view of left) this.#letGo(view, true);
     for (const { request, cache, features } of served) {
       this.#store.requests.load(request.mount);
       cache.connection = features;
@@ -247,12 +249,16 @@ export class MountServer {
     const mounted = this.#mounts.get(mount);
     if (!mounted) return false;
     this.#mounts.delete(mount);
-    forgetTold(mount, this.#services.journal);
-    leave(mounted.view);
-    this.#shared.leave(mounted.view);
-    attempt('background work failed', () => this.#trees.tidy());
-    this.#trees.leave(mounted.view.tree);
+    this.#letGo(mounted.view, false);
     return true;
+  }
+
+  #letGo(view: View, unserved: boolean): void {
+    forgetTold(view.mount, this.#services.journal);
+    leave(view, unserved);
+    this.#shared.leave(view);
+    attempt('background work failed', () => this.#trees.tidy());
+    this.#trees.leave(view.tree);
   }
 
   #tick(): void {

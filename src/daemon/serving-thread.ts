@@ -10,6 +10,12 @@ import type {
 } from './messages.js';
 
 type Waiting = { resolve: (value: unknown) => void; reject: (error: Error) => void };
+/** What a server takes over: mounts to serve, and those that were taken off meanwhile. */
+export interface Adopted {
+  readonly mounts: readonly ResumeRequest[];
+  readonly departed: readonly ResumeRequest[];
+}
+
 type Body<R = ServerRequest> = R extends ServerRequest ? Omit<R, 'id'> : never;
 
 /** The main thread's side of the thread that serves the mounts. */
@@ -69,8 +75,8 @@ export class ServingThread {
   }
 
   /** Goes on with the mounts of a process that died or left. */
-  async resume(mounts: readonly ResumeRequest[]): Promise<void> {
-    await this.#ask({ kind: 'resume', mounts });
+  async resume({ mounts, departed }: Adopted): Promise<void> {
+    await this.#ask({ kind: 'resume', mounts, departed });
   }
 
   /** Leaves the mounts to another process; resolves when nothing more is read, and all that was read is answered. */

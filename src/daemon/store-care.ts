@@ -40,7 +40,7 @@ export class StoreCare {
   readonly #thread: ServingThread;
   readonly #room: string;
   #pulse: Pulse | undefined;
-  readonly #replace: () => void;
+  readonly #replace: () => Promise<never>;
   #isEnded = false;
   #fault: PlaceFault | undefined;
   /** Turns since it came up. */
@@ -58,7 +58,7 @@ export class StoreCare {
    * @param room where some room on the disk is kept
    * @param replace has another server take over, which opens the store anew
    */
-  constructor(store: Store, thread: ServingThread, room: string, replace: () => void) {
+  constructor(store: Store, thread: ServingThread, room: string, replace: () => Promise<never>) {
     this.#room = room;
     this.#replace = replace;
     this.#folder = HeldFolder.open(store.folder);
@@ -97,6 +97,21 @@ export class StoreCare {
     this.#pulse?.end();
   }
 
+  /**
+   * Moves all of the log into the database for the last time. False where the disk fails: the log has to stay then, and
+   * so the store is not to be closed; whoever opens it next plays the log from its start, and looks for damage.
+   */
+  giveUpLog(): boolean {
+    try {
+      if (this.#writesAgain !== undefined) this.#writeAgain();
+      this.#store.db.pragma('wal_checkpoint(TRUNCATE)');
+      return true;
+    } catch (error) {
+      log('error', 'the disk with the store fails: its log stays beside it', { error: describeError(error) });
+      return false;
+    }
+  }
+
   /** Sees to it that nothing is lost when somebody takes the store's files away while they are in use. */
   #isDisplaced(): boolean {
     const fault = this.#store.place?.fault;
@@ -113,7 +128,11 @@ export class StoreCare {
     this.#store.db.pragma('wal_checkpoint(FULL)');
     if (isNews) {
       log('error', 'the log of the store was moved or removed while it is in use: another server takes over');
-      this.#replace();
+      this.#replace().catch((error: Error) => {
+        log('error', 'no other server could take over', { reason: error.message });
+        // Tried again at the next turn.
+        this.#fault = undefined;
+      });
     }
     return true;
   }

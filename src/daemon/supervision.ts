@@ -9,8 +9,14 @@ export interface HeldMount {
   readonly features: KernelFeatures;
 }
 
+/** What is told of the lock, for the server that goes on with it. */
+export interface HeldLock {
+  /** Which file is the database (`identityOf`). */
+  readonly database: string | undefined;
+}
+
 /** A descriptor that the supervisor keeps: the daemon's lock, or that of a mount. */
-export type HeldData = { readonly kind: 'lock' } | ({ readonly kind: 'mount' } & HeldMount);
+export type HeldData = ({ readonly kind: 'lock' } & HeldLock) | ({ readonly kind: 'mount' } & HeldMount);
 
 export interface HeldEntry {
   readonly key: string;
@@ -33,7 +39,9 @@ export type ServerSays =
   /** Nothing happens any more, or something does again. */
   | { readonly kind: 'rests'; readonly rests: boolean }
   /** Somebody asks for another server in the place of this one. */
-  | { readonly kind: 'replace' };
+  | { readonly kind: 'replace' }
+  /** It was told to leave, and cannot. */
+  | { readonly kind: 'stay'; readonly reason: string };
 
 /** From the supervisor to the server. */
 export type SupervisorSays =

@@ -1,16 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { MendError } from '../errors.js';
 import { loadNative } from '../fuse/native.js';
 import { describeError, log } from '../log.js';
 import { ANOTHER_SERVES, NO_ROOM, READY } from './readiness.js';
 import { runtimeFiles } from './runtime-files.js';
-import { type HeldData, type HeldMount, PASSING, type ServerSays, type SupervisorSays } from './supervision.js';
-
-/** The server's code is run from its first call as compiled code, which a process that lives for days can afford. */
-const ENGINE_OPTIONS = ['--always-sparkplug', '--no-lazy-feedback-allocation', '--expose-gc'];
-const SERVER = fileURLToPath(new URL('./serve.js', import.meta.url));
+import { type Server, startServer } from './server-process.js';
+import type { HeldData, HeldMount, ServerSays, SupervisorSays } from './supervision.js';
 
 /** A server that dies within this time, in ms, after it began to serve has died at once. */
 const AT_ONCE = 1000;
@@ -27,6 +21,8 @@ const LIMIT = 12;
 const SPARE_AFTER = 10_000;
 /** How long, in ms, nothing happens until there is none, and its memory is given back. */
 const UNUSED = 30_000;
+/** How long, in ms, a server may take to load its code that is to take the place of another. */
+const LOADING = 30_000;
 /** How long, in ms, a server may take to end in order. */
 const ENDING = 30_000;
 /** How long, in ms, to wait before a full socket is tried again. */
@@ -35,17 +31,6 @@ const PAUSE = 1;
 interface Held {
   readonly fd: number;
   readonly data: HeldData;
-}
-
-interface Server {
-  readonly child: ChildProcess;
-  /** Our end of the socket that descriptors pass through. */
-  socket: number;
-  loaded: boolean;
-  /** It was told to leave the mounts to another: its end is no wish to end all. */
-  leaving: boolean;
-  /** When it began to serve, in ms; 0 before. */
-  serves: number;
 }
 
 /**
@@ -72,6 +57,8 @@ export class Supervisor {
   #faults = 0;
   #isEnding = false;
   #hasServed = false;
+  /** Why the last server that did not start did not. */
+  #reason = '';
 
   /**
    * @param tell told once that the daemon serves, or why not
@@ -86,15 +73,8 @@ export class Supervisor {
   }
 
   #start(): Server {
-    const pair = this.#native.socketPair();
-    if (typeof pair === 'number') throw new MendError(`cannot start a server: no sockets left (errno ${-pair})`);
-    const [ours, theirs] = pair;
-    const stdio: ('ignore' | 'inherit' | 'ipc' | number)[] = ['ignore', 'ignore', 'inherit', 'ipc'];
-    stdio[PASSING] = theirs;
-    const env = { ...process.env, MEND_STORE_DIR: this.#folder };
-    const child = spawn(process.execPath, [...ENGINE_OPTIONS, SERVER], { cwd: '/', env, stdio });
-    this.#native.closeDescriptor(theirs);
-    const server: Server = { child, socket: ours, loaded: false, leaving: false, serves: 0 };
+    const server = startServer(this.#native, this.#folder);
+    const { child } = server;
     child.on('message', (message) => this.#hear(server, message as ServerSays));
     child.on('error', (error) => log('error', 'server', { error: describeError(error) }));
     child.on('exit', (code, signal) => this.#ended(server, code, signal));
@@ -135,6 +115,7 @@ export class Supervisor {
           this.#hasServed = true;
           this.#keepSpareSoon(server, this.#deaths > 0 ? 0 : SPARE_AFTER);
         }
+        this.#reason = message.words === READY ? '' : ` (${message.words})`;
         this.#tell(message.words);
         return;
       case 'rests':
@@ -143,7 +124,11 @@ export class Supervisor {
       case 'replace':
         // The spare one may have been loaded before an upgrade.
         this.#spare?.child.kill('SIGKILL');
-        this.#next ??= this.#start();
+        this.#next ??= this.#startNext();
+        return;
+      case 'stay':
+        server.leaving = false;
+        this.#giveUpNext(message.reason);
         return;
     }
   }
@@ -175,10 +160,11 @@ export class Supervisor {
     if (server === this.#next) {
       this.#next = undefined;
       // One that was told to leave ends, and another is started then.
-      if (!this.#server.leaving)
-        this.#say(this.#server, { kind: 'notReplaced', reason: 'the new one did not start; see daemon.log' });
+      if (!this.#server.leaving) this.#notReplaced('the new one did not start; see daemon.log');
       return;
     }
+    // One that was given up.
+    if (server !== this.#server) return;
     if (this.#isEnding || (code === 0 && !this.#next && !server.leaving)) this.#end(0);
     // It has told why it did not start.
     else if (this.#held.size === 0 || !this.#hasServed) this.#end(1);
@@ -244,9 +230,29 @@ export class Supervisor {
     if (!rests) this.#keepSpareSoon(this.#server, SPARE_AFTER);
   }
 
+  /** Starts a server that is to take the place of the one that serves, if it is there in time. */
+  #startNext(): Server {
+    const next = this.#start();
+    const isLate = (): void => {
+      if (next === this.#next && !next.loaded) this.#giveUpNext('the new one took too long to start');
+    };
+    setTimeout(isLate, LOADING).unref();
+    return next;
+  }
+
+  #giveUpNext(reason: string): void {
+    this.#next?.child.kill('SIGKILL');
+    this.#next = undefined;
+    this.#notReplaced(reason);
+  }
+
+  #notReplaced(reason: string): void {
+    this.#say(this.#server, { kind: 'notReplaced', reason });
+  }
+
   /** Ends the connections: whoever waits gets an error in place of an answer that never comes. */
   #giveUp(): void {
-    const words = `the server died ${LIMIT} times in a row as soon as it began to serve: see daemon.log in the folder of the store`;
+    const words = `the server died ${LIMIT} times in a row as soon as it began to serve${this.#reason}: see daemon.log in the folder of the store`;
     log('error', 'mounts are given up', { reason: words, mounts: this.#held.size - 1 });
     try {
       writeFileSync(runtimeFiles(this.#folder).failure, `${words}\n`, { mode: 0o600 });

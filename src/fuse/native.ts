@@ -16,6 +16,7 @@ export interface Native {
   buryOrphans(own: number): number;
   exitAtOnce(status: number): never;
   endBySignal(signal: number): never;
+  shareLock(fd: number): number;
   receive(fd: number, buffer: Buffer): number;
   send(fd: number, head: Buffer, headLength: number, tail?: Buffer, tailOffset?: number, tailLength?: number): number;
   watch(fd: number, onReadable: (status: number) => void): NativeChannel | number;

@@ -9,7 +9,11 @@ interface Slots {
   readonly taken: Map<number, number>;
   /** What requests came to that an earlier process applied and may not have answered. */
   readonly earlier: Map<number, CameTo>;
+  /** Those of them that came again and wait for their answer. */
+  readonly again: Set<number>;
 }
+
+const noSlots = (): Slots => ({ free: [], next: 0, taken: new Map(), earlier: new Map(), again: new Set() });
 
 interface Current {
   readonly mount: number;
@@ -44,7 +48,7 @@ export class AppliedTable implements Requests {
 
   /** Takes over what an earlier process left of a mount. */
   load(mount: number): void {
-    const slots: Slots = { free: [], next: 0, taken: new Map(), earlier: new Map() };
+    const slots = noSlots();
     for (const { slot, request, came_to } of this.#load.all(mount)) {
       slots.taken.set(request, slot);
       slots.earlier.set(request, came_to === null ? {} : (JSON.parse(came_to) as CameTo));
@@ -53,15 +57,21 @@ export class AppliedTable implements Requests {
     this.#mounts.set(mount, slots);
   }
 
-  /** Lets go of what an earlier process left: everything that it had not answered was sent again by now. */
+  /**
+   * Lets go of what an earlier process left: everything that it had not answered was sent again by now. What waits for its
+   * answer stays until it has it, for yet another process.
+   */
   settle(mount: number): void {
     const slots = this.#mounts.get(mount);
-    for (const request of slots?.earlier.keys() ?? []) this.answered(mount, request);
+    for (const request of slots?.earlier.keys() ?? []) if (!slots?.again.has(request)) this.answered(mount, request);
   }
 
   /** What a request came to; undefined when it was not applied. */
   find(mount: number, request: number): CameTo | undefined {
-    return this.#mounts.get(mount)?.earlier.get(request);
+    const slots = this.#mounts.get(mount);
+    const came = slots?.earlier.get(request);
+    if (came) slots?.again.add(request);
+    return came;
   }
 
   /** Runs `work`, whose transactions are those of a request. */
@@ -107,13 +117,14 @@ export class AppliedTable implements Requests {
     if (!slots || slot === undefined) return;
     slots.taken.delete(request);
     slots.earlier.delete(request);
+    slots.again.delete(request);
     slots.free.push(slot);
   }
 
   #slot(mount: number, request: number): number {
     let slots = this.#mounts.get(mount);
     if (!slots) {
-      slots = { free: [], next: 0, taken: new Map(), earlier: new Map() };
+      slots = noSlots();
       this.#mounts.set(mount, slots);
     }
     const slot = slots.taken.get(request) ?? slots.free.pop() ?? slots.next++;

@@ -22,7 +22,9 @@ const KINDS: readonly (readonly [BackupKind, RegExp])[] = [
   ['rescued', new RegExp(`^${STEM}\\.${MOMENT}\\.rescued$`)],
 ];
 /** A copy that is not complete yet ends with the id of the process that makes it. */
-const UNFINISHED = new RegExp(`^${STEM}\\.(?:schema-\\d+\\.backup|${MOMENT}\\.(?:backup|rescued)|restoring)\\.(\\d+)$`);
+const UNFINISHED = new RegExp(
+  `^${STEM}\\.(?:schema-\\d+\\.backup|${MOMENT}\\.(?:backup|replaced|rescued)|restoring)\\.(\\d+)$`,
+);
 
 /** What kind of copy of the store has a name; undefined for any other file. */
 export function backupKind(name: string): BackupKind | undefined {

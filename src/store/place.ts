@@ -1,6 +1,6 @@
-import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
-import { isSystemError, MendError } from '../errors.js';
+import { readFileSync } from 'node:fs';
+import { MendError } from '../errors.js';
+import { identityOf, openFiles } from './identity.js';
 
 /** How long, in ms, it is taken for granted that the files are where they were. */
 const TRUSTED = 200;
@@ -15,21 +15,22 @@ export type PlaceFault =
 /** Where a store's files are, which somebody may move, remove or replace while they are in use. */
 export class StorePlace {
   readonly #file: string;
-  readonly #database: bigint | undefined;
-  readonly #log: bigint | undefined;
+  /** Which file is the database, and which one its log. */
+  readonly database: string | undefined;
+  readonly log: string | undefined;
   #trustedUntil = 0;
 
   /** @param file the database, which is open already, as is its log */
   constructor(file: string) {
     this.#file = file;
-    this.#database = inode(file);
-    this.#log = inode(`${file}-wal`);
+    this.database = identityOf(file);
+    this.log = identityOf(`${file}-wal`);
   }
 
   /** Undefined while everything is in its place. */
   get fault(): PlaceFault | undefined {
-    if (inode(this.#file) !== this.#database) return 'database';
-    return inode(`${this.#file}-wal`) === this.#log ? undefined : 'log';
+    if (identityOf(this.#file) !== this.database) return 'database';
+    return identityOf(`${this.#file}-wal`) === this.log ? undefined : 'log';
   }
 
   /**
@@ -51,10 +52,6 @@ export function displaced(file: string): MendError {
   );
 }
 
-function inode(path: string): bigint | undefined {
-  return lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
-}
-
 /** A lock of proc_locks(5): who has it, and the file's inode. */
 const LOCK = /^\d+: POSIX\s+ADVISORY\s+(?:READ|WRITE)\s+(\d+)\s+[0-9a-f]+:[0-9a-f]+:(\d+) /;
 
@@ -63,45 +60,26 @@ const LOCK = /^\d+: POSIX\s+ADVISORY\s+(?:READ|WRITE)\s+(\d+)\s+[0-9a-f]+:[0-9a-
  * its database was. To open that one would mix it with the log of the other.
  */
 export function isDisplaced(file: string): boolean {
-  const index = inode(`${file}-shm`);
-  if (index === undefined) return false;
-  // Twice, since a process that opens or closes a store takes the two locks one after the other.
-  return usesIndexAlone(file, index) && usesIndexAlone(file, index);
-}
-
-function usesIndexAlone(file: string, index: bigint): boolean {
-  const database = inode(file);
-  const users = { index: new Set<string>(), database: new Set<string>() };
-  for (const line of readFileSync('/proc/locks', 'utf8').split('\n')) {
-    const [, pid, node] = LOCK.exec(line) ?? [];
-    if (pid === undefined || node === undefined) continue;
-    if (BigInt(node) === index) users.index.add(pid);
-    if (BigInt(node) === database) users.database.add(pid);
-  }
-  return [...users.index].some((pid) => !users.database.has(pid) && !hasOpen(pid, file));
+  // Twice, since a process that opens or closes a store does so with the two files one after the other.
+  return usesIndexAlone(file) && usesIndexAlone(file);
 }
 
 /**
- * True when a process has a path open, or nobody can tell. A second witness: there are file systems on which a lock names
- * another inode than the file does.
+ * Whoever has locked an inode of that number is looked at: another device may have it, too, and there are file systems on
+ * which a lock names another inode than the file has.
  */
-function hasOpen(pid: string, file: string): boolean {
-  try {
-    const real = join(realpathSync(dirname(file)), basename(file));
-    const folder = `/proc/${pid}/fd`;
-    return readdirSync(folder).some((fd) => linkOf(join(folder, fd)) === real);
-  } catch (error) {
-    if (isSystemError(error)) return true;
-    throw error;
+function usesIndexAlone(file: string): boolean {
+  const index = identityOf(`${file}-shm`);
+  if (index === undefined) return false;
+  const database = identityOf(file);
+  const inode = index.slice(index.indexOf(':') + 1);
+  const suspects = new Set<string>();
+  for (const line of readFileSync('/proc/locks', 'utf8').split('\n')) {
+    const [, pid, node] = LOCK.exec(line) ?? [];
+    if (pid !== undefined && node === inode) suspects.add(pid);
   }
-}
-
-/** Undefined for a descriptor that is closed meanwhile. */
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT')) return undefined;
-    throw error;
-  }
+  return [...suspects].some((pid) => {
+    if (openFiles(pid, `${file}-shm`)?.has(index) !== true) return false;
+    return openFiles(pid, file)?.has(database ?? '') === false;
+  });
 }

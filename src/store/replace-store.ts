@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, linkSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -38,23 +39,60 @@ export function replaceStore(folder: string, database: Database.Database, at: Da
 
 function exchange(folder: string, file: string, stage: string, at: Date): string | undefined {
   const name = datedName(folder, 'replaced', at);
-  const kept = join(folder, name);
   const isThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
   if (isThere) checkFiles(file);
   else refuseLogAlone(file);
   const held = isThere ? holdAlone(file) : undefined;
   try {
-    if (isThere) linkSync(file, kept);
-    // A log that could not be moved into its database stays with it: beside another it would be played into that.
-    if (sizeOf(`${file}-wal`) > 0) renameSync(`${file}-wal`, `${kept}-wal`);
-    else rmSync(`${file}-wal`, { force: true });
-    rmSync(`${file}-shm`, { force: true });
-    renameSync(stage, file);
+    const kept = isThere ? keep(folder, file, name) : name;
+    try {
+      // A log that could not be moved into its database stays with it: beside another it would be played into that.
+      if (sizeOf(`${file}-wal`) > 0) renameSync(`${file}-wal`, `${join(folder, kept)}-wal`);
+      else rmSync(`${file}-wal`, { force: true });
+      rmSync(`${file}-shm`, { force: true });
+      renameSync(stage, file);
+    } catch (error) {
+      if (isThere) undo(folder, kept, file);
+      throw error;
+    }
+    if (kept !== name) finish(folder, kept);
     sync(folder);
   } finally {
     held?.close();
   }
   return isThere ? name : undefined;
+}
+
+/**
+ * Gives a store a second name. On a file system without hard links it is a copy, whose name says until the store was
+ * replaced who makes it; another process makes it, since a file that this one closes would lose its locks (fcntl(2)).
+ */
+function keep(folder: string, file: string, name: string): string {
+  try {
+    linkSync(file, join(folder, name));
+    return name;
+  } catch (error) {
+    if (!isSystemError(error, 'EPERM', 'ENOSYS', 'EOPNOTSUPP', 'ENOTSUP')) throw error;
+  }
+  const copy = `${name}.${process.pid}`;
+  try {
+    execFileSync('cp', ['--preserve=mode', '--', file, join(folder, copy)], { stdio: 'ignore' });
+    sync(join(folder, copy));
+  } catch (error) {
+    removeBackup(folder, copy);
+    throw new MendError(
+      `the store ${file} cannot be copied to keep it: make room on its disk for another one, and try again`,
+      { cause: error },
+    );
+  }
+  return copy;
+}
+
+/** The store was replaced: what it was before gets the name that stays. */
+function finish(folder: string, copy: string): void {
+  const [from, to] = [copy, copy.replace(/\.\d+$/, '')].map((name) => join(folder, name)) as [string, string];
+  if (existsSync(`${from}-wal`)) renameSync(`${from}-wal`, `${to}-wal`);
+  renameSync(from, to);
 }
 
 /**
@@ -101,9 +139,15 @@ function canBeRead(file: string): boolean {
 /** Takes away what a `replaceStore` left that was killed. */
 export function tidyReplaced(folder: string): void {
   const file = join(folder, STORE_FILE);
-  for (const name of backupsIn(folder)) {
-    const pid = unfinishedBy(name);
-    if (pid !== undefined && name.includes('.restoring.') && !existsSync(`/proc/${pid}`)) removeBackup(folder, name);
+  const names = backupsIn(folder);
+  const isDead = (pid: number | undefined): boolean => pid !== undefined && !existsSync(`/proc/${pid}`);
+  for (const name of names.filter((each) => each.includes('.replaced.') && isDead(unfinishedBy(each)))) {
+    // What was to take its place is there as long as it has not.
+    if (names.includes(`${STORE_FILE}.restoring.${unfinishedBy(name)}`)) undo(folder, name, file);
+    else finish(folder, name);
+  }
+  for (const name of names) {
+    if (name.includes('.restoring.') && isDead(unfinishedBy(name))) removeBackup(folder, name);
     if (backupKind(name) === 'replaced' && isSame(join(folder, name), file)) undo(folder, name, file);
   }
 }

@@ -101,14 +101,22 @@ export function decodeFh(fh: Fh): { kind: Handle['kind'] | undefined; serial: nu
 /** Told of a handle that is new, changed, or gone; `canWait` where only how far it was read changed. */
 type Noted = (serial: number, handle: Handle | undefined, canWait: boolean) => void;
 
+/** Serial numbers that are noted as given out at once. */
+const AHEAD = 1024;
+
 /** The handles that one mount has open, by serial number. */
 export class HandleTable {
   readonly #open = new Map<number, Handle>();
   readonly #noted: Noted;
+  readonly #given: (serial: number) => void;
   #last = 0;
+  /** The number up to which all are noted as given out. */
+  #ahead = 0;
 
-  constructor(noted: Noted = () => undefined) {
+  /** @param given told of the number up to which all may have been given out, before they are */
+  constructor(noted: Noted = () => undefined, given: (serial: number) => void = () => undefined) {
     this.#noted = noted;
+    this.#given = given;
   }
 
   get size(): number {
@@ -118,15 +126,31 @@ export class HandleTable {
   /** @throws {Error} with code ENFILE when 2^20 handles are open. */
   add(handle: Handle): number {
     if (this.#open.size >= SERIALS - 1) throw Object.assign(new Error('too many open files'), { code: 'ENFILE' });
-    do this.#last = (this.#last + 1) % SERIALS;
+    do this.#step();
     while (this.#open.has(this.#last));
     this.#put(this.#last, handle);
     return this.#last;
   }
 
+  #step(): void {
+    if (this.#last === this.#ahead) {
+      this.#ahead = (this.#ahead + AHEAD) % SERIALS;
+      this.#given(this.#ahead);
+    }
+    this.#last = (this.#last + 1) % SERIALS;
+  }
+
+  /**
+   * Goes on behind the numbers that an earlier process gave out: the kernel may still send again that one of them was
+   * closed. Undefined where that is not known.
+   */
+  goOn(given: number | undefined): void {
+    this.#last = given ?? Math.max(0, ...this.#open.keys());
+    this.#ahead = this.#last;
+  }
+
   /** Puts a handle of an earlier process back under the number that the kernel knows. */
   restore(serial: number, handle: Handle): void {
-    if (serial > this.#last) this.#last = serial;
     this.#put(serial, handle);
   }
 
@@ -156,12 +180,6 @@ export class HandleTable {
   /** The handle of a serial number, whatever becomes of it. */
   at(serial: number): Handle | undefined {
     return this.#open.get(serial);
-  }
-
-  delete(fh: Fh, node: number): Handle | undefined {
-    const handle = this.get(fh, node);
-    if (handle) this.remove(handle.serial);
-    return handle;
   }
 
   /** Takes every handle out of the table. */

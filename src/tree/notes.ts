@@ -141,6 +141,12 @@ export function fileNote(node: FileNode): FileNote {
   };
 }
 
+/** Key of the number up to which handles of a mount may have been given out. */
+export const givenKey = (mount: number): string => `n/${mount}`;
+
+/** Key that says of a request that it was done and waits for its answer. */
+export const doneKey = (mount: number, unique: number): string => `q/${mount}/${unique}`;
+
 /** The times of a folder that the store gets to know later. */
 export function directoryNote({ mtime, ctime }: DirectoryNode): Pick<DirectoryNode, 'mtime' | 'ctime'> {
   return { mtime, ctime };

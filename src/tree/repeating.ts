@@ -2,6 +2,7 @@ import type { CameTo } from '../ports/store.js';
 import type { Session } from '../session/session.js';
 import { type AttributeChange, changeAttributes } from './changing-attributes.js';
 import type { Draft } from './draft.js';
+import { handleFor } from './finding-handles.js';
 import type { Fh } from './handles.js';
 import { saveEmpty } from './naming.js';
 import { type DirectoryNode, FileNode, pathOf, type TreeNode } from './node.js';
@@ -34,7 +35,7 @@ function at(view: View, parent: number, name: string | null): { directory: Direc
 }
 
 export function repeatWrite(view: View, caller: Caller, id: number, fh: Fh, length: number): { written: number } {
-  const handle = view.handles.get(fh, id);
+  const handle = handleFor(view, caller, id, fh);
   if (handle?.kind === 'write') {
     const { pid } = view.caller(caller);
     noteChange(view, handle.draft, pid, true);
@@ -190,7 +191,7 @@ function endSaved(view: View, draft: Draft, came: CameTo, pid: number): void {
 
 /** A draft was saved, or kept aside, at a close. */
 export function repeatFlush(view: View, caller: Caller, id: number, fh: Fh, { came, isDone }: Repeated) {
-  const handle = view.handles.get(fh, id);
+  const handle = handleFor(view, caller, id, fh);
   if (handle?.kind === 'write' && !isDone) {
     const { pid } = view.caller(caller);
     if (came.content === undefined) handle.writers.delete(pid);
@@ -200,8 +201,9 @@ export function repeatFlush(view: View, caller: Caller, id: number, fh: Fh, { ca
   return answerOnceTold(view, 0);
 }
 
-export function repeatRelease(view: View, id: number, fh: Fh, { came, isDone }: Repeated) {
-  const handle = view.handles.delete(fh, id);
+export function repeatRelease(view: View, caller: Caller, id: number, fh: Fh, { came, isDone }: Repeated) {
+  const handle = handleFor(view, caller, id, fh);
+  if (handle) view.handles.remove(handle.serial);
   if (handle?.kind === 'write') {
     const { draft } = handle;
     if (!isDone) endSaved(view, draft, came, draft.writer);

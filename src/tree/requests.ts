@@ -1,5 +1,6 @@
 import { type CameTo, Outdated } from '../ports/store.js';
 import { Unmerged } from './merging.js';
+import { doneKey } from './notes.js';
 import type { Told } from './saving.js';
 import type { Caller, View } from './view.js';
 
@@ -78,6 +79,6 @@ export function answered(view: View, { unique }: Caller): void {
 }
 
 function noteDone(view: View, unique: number, isDone: boolean): void {
-  view.tree.services.journal.note(`q/${view.mount}/${unique}`, isDone ? () => 1 : undefined);
+  view.tree.services.journal.note(doneKey(view.mount, unique), isDone ? () => 1 : undefined);
   if (isDone) view.doneBefore.add(unique);
 }

@@ -2,7 +2,7 @@ import type { StoredDraft } from '../ports/store.js';
 import type { Draft } from './draft.js';
 import { type Handle, localHandle, readHandle, writeHandle } from './handles.js';
 import { DirectoryNode, FileNode, type TreeNode } from './node.js';
-import { type DraftNote, type FileNote, type HandleNote, numberedSession } from './notes.js';
+import { type DraftNote, type FileNote, givenKey, type HandleNote, numberedSession } from './notes.js';
 import { claimFor, keepAside } from './saving.js';
 import type { Tree } from './tree.js';
 import type { Unseen } from './unseen.js';
@@ -127,6 +127,7 @@ function resumeHandles(view: View, find: (id: number) => TreeNode | undefined): 
     handle.opening = note.opening;
     view.handles.restore(Number(serial), handle);
   }
+  view.handles.goOn(journal.get(givenKey(mount)) as number | undefined);
 }
 
 /** A handle of a local file; whoever read it as memory goes on reading that. */

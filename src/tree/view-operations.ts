@@ -200,7 +200,7 @@ export class ViewOperations {
     const view = this.#view;
     const { handles } = view;
     const before = repeated(view, caller);
-    if (before) return repeating.repeatRelease(view, id, fh, before);
+    if (before) return repeating.repeatRelease(view, caller, id, fh, before);
     const handle = handleFor(view, caller, id, fh);
     // One that is sent again may have been done by the process that did not come to answer it.
     if (!handle) return caller.resent ? 0 : errno.EBADF;

@@ -6,7 +6,7 @@ import { attributesOf, type EntryAnswer, entryFor, NO_ENTRY } from './attributes
 import { HandleTable } from './handles.js';
 import type { KernelCache } from './kernel-cache.js';
 import { DirectoryNode, depthOf, FileNode, pathOf, type TreeNode } from './node.js';
-import { handleNote } from './notes.js';
+import { doneKey, givenKey, handleNote } from './notes.js';
 import { Settling } from './settling.js';
 import type { Tree } from './tree.js';
 
@@ -62,8 +62,10 @@ export class View {
     this.kernel = kernel;
     this.#names = names;
     const { journal } = tree.services;
-    this.handles = new HandleTable((serial, handle, canWait) =>
-      journal.note(`h/${mount}/${serial}`, handle && (() => handleNote(handle, journal)), canWait),
+    this.handles = new HandleTable(
+      (serial, handle, canWait) =>
+        journal.note(`h/${mount}/${serial}`, handle && (() => handleNote(handle, journal)), canWait),
+      (serial) => journal.note(givenKey(mount), () => serial),
     );
     for (const row of tree.services.store.loadNodes(tree.id, mount)) if (row.mount === mount) this.#load(row);
     tree.views.add(this);
@@ -261,6 +263,9 @@ export class View {
   /** Leaves the tree: the mount is gone, and its kernel with all that it had looked up. */
   close(): void {
     this.tree.views.delete(this);
+    const { journal } = this.tree.services;
+    journal.note(givenKey(this.mount), undefined);
+    for (const unique of this.doneBefore) journal.note(doneKey(this.mount, unique), undefined);
     for (const node of [...this.#inherited]) this.#giveBack(node, Number.POSITIVE_INFINITY);
     for (const [node, count] of [...this.#lookups]) this.#giveBack(node, count);
   }

@@ -31,10 +31,10 @@ const commands = commandsUnder(await buildProgram(async () => undefined)).map(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const ESCAPE = /\u001b\[/;
 
-/** A group of commands runs one of them when none is named, but for `store`. */
+/** A group of commands lists when none is named, but for `store` and `daemon`. */
 function defaultOf(words: string, command: Command): string {
-  if (command.commands.length === 0 || !command.parent || words === 'mend store') return words;
-  return `${words} ${words === 'mend daemon' ? 'run' : 'list'}`;
+  const isAlone = ['mend store', 'mend daemon'].includes(words);
+  return command.commands.length === 0 || !command.parent || isAlone ? words : `${words} list`;
 }
 
 describe('every command', () => {

@@ -107,6 +107,50 @@ describe('a restore that is killed, at any of its steps,', () => {
   }, 240_000);
 });
 
+test('what a killed restore left goes when a daemon starts', async () => {
+  const left = (): string[] => names().filter((name) => /\.(restoring|replaced)/.test(name));
+  for (let at = 0; left().length < 2; at++) expect(await dies(at)).toBe(true);
+  await person.done('mount');
+  expect(left()).toEqual([]);
+  expect(await person.done('memory', 'show', 'a.md')).toBe('new\n');
+  await person.rest();
+}, 120_000);
+
+test('where a file has no second name, what is replaced is copied; a restore that is killed there is undone or finished', async () => {
+  await person.done('mount');
+  // A file system without hard links.
+  const fresh = 'umask 077; cd "$M"; rm -rf store; mkdir store; cp "$S/../../../../backup" store/store.db';
+  await person.shell(fresh);
+  await person.shell('if ln "$M/store/store.db" "$M/store/other"; then exit 1; fi');
+  const preload = join(person.user.home, 'dying.mjs');
+  copyFileSync(join(import.meta.dirname, 'dying.mjs'), preload);
+  const dying = (at: number) => ({ NODE_OPTIONS: `--import=${preload}`, DIE_AT: String(at) });
+  const restore = (more: Record<string, string> = {}) =>
+    person.mend(['store', 'restore', backup], { env: { MEND_STORE_DIR: join(person.memory, 'store'), ...more } });
+  const inside = async (): Promise<string[]> => (await person.shell('ls "$M/store"')).trim().split('\n');
+  const sum = (name: string): Promise<string> => person.shell(`sha256sum <"$M/store/${name}"`);
+  const before = await sum('store.db');
+  // Copies that there are in the end, by whether the new store was in its place already.
+  const copies = new Map<boolean, number>();
+  for (let at = 4, code: number | null = null; code !== 0 && copies.size < 2; at++) {
+    await person.shell(fresh);
+    ({ code } = await restore(dying(at)));
+    const left = await inside();
+    if (!left.some((name) => /\.replaced\.\d+$/.test(name))) continue;
+    const isReplaced = !left.some((name) => name.includes('.restoring.'));
+    expect(await restore()).toMatchObject({ code: 0, stderr: '' });
+    const [, ...kept] = await inside();
+    expect(kept.every((name) => name.endsWith('.replaced'))).toBe(true);
+    expect(await Promise.all(kept.map(sum))).toContain(before);
+    copies.set(isReplaced, kept.length);
+  }
+  expect([...copies]).toEqual([
+    [false, 1],
+    [true, 2],
+  ]);
+  await person.rest();
+}, 120_000);
+
 /** Name of the only project. */
 async function project(): Promise<string> {
   return (await person.json<{ name: string }[]>('project', 'list')).map(({ name }) => name).join();

@@ -55,10 +55,10 @@ describe('help and version', () => {
     expect(help).not.toContain('__complete');
   });
 
-  test('mend without a command prints the help as an error', async () => {
-    const { code, stdout, stderr } = await person.mend([]);
+  test.each([[''], ['store'], ['daemon']])('mend %s without a command prints the help as an error', async (group) => {
+    const { code, stdout, stderr } = await person.mend(group === '' ? [] : [group]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^Usage: mend /);
+    expect(stderr).toMatch(new RegExp(`^Usage: mend ${group}`));
   });
 
   test('mend --version', async () => {

@@ -176,7 +176,7 @@ test('wrong arguments throw and leave nothing behind', () => {
   const call = native as unknown as Record<string, (...args: unknown[]) => unknown>;
   const buffer = Buffer.alloc(4);
   const wrong: [string, unknown[]][] = [
-    ...['receiveDescriptor', 'closeDescriptor', 'lockFile'].flatMap((name): [string, unknown[]][] => [
+    ...['receiveDescriptor', 'closeDescriptor', 'lockFile', 'shareLock'].flatMap((name): [string, unknown[]][] => [
       [name, []],
       [name, ['3']],
     ]),

@@ -1,5 +1,8 @@
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { JournalFile } from '../../src/daemon/journal-file.js';
+import { resume } from '../../src/tree/resuming.js';
 import type { Tree } from '../../src/tree/tree.js';
 import { freshFolder } from '../store/fresh-store.js';
 import { type Answer, cut } from './answers.js';
@@ -13,8 +16,13 @@ const O_RDWR = 2;
 const u32 = (value: number): Buffer => u64(BigInt(value)).subarray(0, 4);
 let unique = 0n;
 
-async function ask(end: KernelEnd, opcode: number, node: bigint, ...body: Buffer[]): Promise<Answer> {
+function ask(end: KernelEnd, opcode: number, node: bigint, ...body: Buffer[]): Promise<Answer> {
   unique += 2n;
+  return send(end, unique, opcode, node, ...body);
+}
+
+/** Sends a request under a number of the kernel's. */
+async function send(end: KernelEnd, unique: bigint, opcode: number, node: bigint, ...body: Buffer[]): Promise<Answer> {
   const rest = Buffer.concat(body);
   const owner = [u32(process.getuid?.() ?? 0), u32(process.getgid?.() ?? 0), u32(process.pid), u32(0)];
   await end.send(Buffer.concat([u32(40 + rest.length), u32(opcode), u64(unique), u64(node), ...owner, rest]));
@@ -71,4 +79,37 @@ test('a handle that no journal has any more is made anew from its number; it lea
   expect((await ask(next, RELEASE, saved.node, u64(reader), Buffer.alloc(16))).errno).toBe(0);
   for (const each of [end, foreign, next]) each.close();
   world.store.close();
+});
+
+test('a handle that was closed before a takeover is no other one when its closing is sent again', async () => {
+  const folder = freshFolder();
+  const notes = join(folder, 'journal');
+  const journal = new JournalFile(notes, false);
+  const world = new World(folder, journal);
+  const tree = world.addTree('mine');
+  const end = world.mount(tree);
+  const { node, fh } = await create(end, 'note.md', 'a head');
+  const closing = [u64(fh), Buffer.alloc(16)] as const;
+  await ask(end, FLUSH, node, ...closing);
+  await ask(end, RELEASE, node, ...closing);
+  const open = async (by: KernelEnd, flags = 0) =>
+    (await ask(by, OPEN, node, u32(flags), u32(0))).payload.readBigUInt64LE(0);
+  const old = await open(end);
+  await ask(end, RELEASE, node, u64(old), Buffer.alloc(16));
+  // It was done; the answer never came to the kernel.
+  const unanswered = unique;
+  journal.flush(true);
+
+  const next = new World(folder, new JournalFile(notes, true));
+  const again = next.load({ id: tree.id, project: next.store.trees.get(tree.id)?.project ?? 0 });
+  const successor = next.mount(again, end.view.mount);
+  resume(again, [successor.view]);
+  await open(successor);
+  const fresh = await open(successor, O_RDWR);
+  const resent = unanswered | (1n << 63n);
+  expect((await send(successor, resent, RELEASE, node, u64(old), Buffer.alloc(16))).errno).toBe(0);
+  expect((await write(successor, node, fresh, 'newer!')).errno).toBe(0);
+  expect((await read(successor, node, fresh)).payload.toString()).toBe('newer!');
+  for (const each of [end, successor]) each.close();
+  for (const each of [world, next]) each.store.close();
 });

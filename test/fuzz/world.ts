@@ -5,7 +5,7 @@ import { Channel } from '../../src/fuse/channel.js';
 import { loadNative, type NativeChannel } from '../../src/fuse/native.js';
 import { claude } from '../../src/harness/claude.js';
 import { harnessOfProgram } from '../../src/harness/registry.js';
-import { noJournal } from '../../src/ports/journal.js';
+import { type Journal, noJournal } from '../../src/ports/journal.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { Knowledge } from '../../src/session/knowledge.js';
 import { reconcile } from '../../src/session/reconcile.js';
@@ -39,15 +39,16 @@ export class World {
   readonly #services: TreeServices;
   readonly #trees = new Map<number, Tree>();
 
-  constructor(folder: string) {
+  /** @param journal what the process notes for its successor */
+  constructor(folder: string, journal: Journal = noJournal) {
     this.#folder = folder;
     this.store = this.#open();
     this.store.db.pragma('synchronous = OFF');
     const clock = () => this.store.now;
     const harnessOf = (executable: string) => harnessOfProgram(executable)?.name;
     this.#services = {
-      ...{ store: this.store, journal: noJournal, clock, processes: procProcesses, host: 'this-host' },
-      sessions: new SessionFinder(procProcesses, clock, 'boot', harnessOf, noJournal),
+      ...{ store: this.store, journal, clock, processes: procProcesses, host: 'this-host' },
+      sessions: new SessionFinder(procProcesses, clock, 'boot', harnessOf, journal),
       knowledge: new Knowledge(),
       merger: { inPlace: false, reconcile },
       tellPeers: () => undefined,
@@ -78,12 +79,12 @@ export class World {
   }
 
   /** Serves a mount of a tree. */
-  mount(tree: Tree): KernelEnd & { readonly view: View } {
+  mount(tree: Tree, id = this.store.newId()): KernelEnd & { readonly view: View } {
     const pair = native.socketPair();
     if (typeof pair === 'number') throw new Error(`errno ${-pair}`);
     const [ours, theirs] = pair;
     const cache = new ChannelCache(tree.root.id);
-    const view = new View(tree, this.store.newId(), '/mount', cache, claude);
+    const view = new View(tree, id, '/mount', cache, claude);
     let taken = 0;
     const large: Buffer[] = [];
     const counting = {

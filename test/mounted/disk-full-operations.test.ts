@@ -125,6 +125,25 @@ describe.runIf(isRoot)('a disk that is full (only root can make a small one)', (
   );
 
   test(
+    'everything dies meanwhile: the room that was kept lets the next daemon start, and nothing written is lost',
+    onSmallDisk(90, async (stage, folder, filler) => {
+      await stage.sh('echo one >"$1/a.md"', folder);
+      await stage.endDaemon('SIGKILL');
+      // What has to be made anew takes room.
+      await stage.sh('rm "$1"/store.db-shm "$1"/run/*.journal', stage.store);
+      await stage.sh('dd if=/dev/zero of="$1" bs=4k 2>/dev/null || test -s "$1"', filler);
+      // That is no damage.
+      const { stderr } = await stage.mend(['store', 'check'], { status: 1 });
+      expect(stderr).toMatch(/^mend: the disk with the store \S+ is full: make room and try again\n$/);
+      await stage.mount();
+      expect(await stage.sh('cat "$1/a.md"', folder)).toBe('one\n');
+      await stage.sh('rm "$1"; echo two >"$2/a.md"', filler, folder);
+      expect(await stage.show('a.md')).toBe('two\n');
+    }),
+    120_000,
+  );
+
+  test(
     'a daemon that cannot start there says so in a sentence, and starts once there is room',
     staged(180, async (stage) => {
       const { uid, gid } = stage.user;

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -8,6 +9,18 @@ import { type Stage, staged, until } from './stage.js';
 
 /** How long, in ms, the store is held: longer than anybody waits for it. */
 const HELD = 11_000;
+
+/** Open files that the journal of the daemon has. */
+function notedHandles(stage: Stage): string[] {
+  const run = join(stage.store, 'run');
+  const [name = ''] = readdirSync(run).filter((each) => each.endsWith('.journal'));
+  const noted = new Map<string, boolean>();
+  for (const line of readFileSync(join(run, name), 'utf8').trim().split('\n')) {
+    const [key, value] = JSON.parse(line) as [string, unknown?];
+    noted.set(key, value !== undefined);
+  }
+  return [...noted.keys()].filter((key) => key.startsWith('h/') && noted.get(key));
+}
 
 /** Two mounts of one tree. */
 async function twoMounts(stage: Stage): Promise<[string, string]> {
@@ -99,5 +112,36 @@ test.each(canAbort() ? ['by mend', 'by the kernel'] : ['by mend'])(
       expect(await stage.contents('note.md', 'interrupted')).toEqual(['not closed']);
       expect(await stage.show('note.md')).toBe('old\n');
     })(),
+  90_000,
+);
+
+test(
+  'a mount that is taken off while no server runs: what was unsaved in it is a version at once, and the others go on',
+  staged(60, async (stage) => {
+    const [folder, other] = await twoMounts(stage);
+    const [agent, second] = [await stage.agent(), await stage.agent()];
+    await begin(agent, `${folder}/note.md`, 'gone with its mount');
+    await begin(second, `${other}/other.md`, 'goes on');
+    const server = async () => (await stage.status()).pid ?? 0;
+    const takeOff = async (path: string): Promise<void> => {
+      const pid = await server();
+      process.kill(pid, 'SIGSTOP');
+      await stage.sh('fusermount3 -uz "$1"', path);
+      process.kill(pid, 'SIGKILL');
+    };
+    await takeOff(folder);
+    await until(async () => (await stage.status()).mounts.length === 1, 'another server to have one mount');
+    expect(await stage.contents('note.md', 'interrupted')).toEqual(['gone with its mount']);
+    expect(notedHandles(stage)).toHaveLength(1);
+    expect(await agent.code((fs, own) => fs.writeSync(own['fd'] ?? -1, 'x'))).toMatch(/^(ENOTCONN|ECONNABORTED)$/);
+    await second.run((fs, own) => fs.closeSync(own['fd'] ?? -1));
+    expect(await stage.show('other.md')).toBe('goes on');
+    // The last one, with which the daemon ends.
+    await begin(second, `${other}/last.md`, 'the last of all');
+    await takeOff(other);
+    await until(async () => (await stage.status()).pid === null, 'the daemon to end', 20_000);
+    expect(await stage.contents('last.md', 'interrupted')).toEqual(['the last of all']);
+    expect(await stage.kinds('other.md')).toEqual(['saved']);
+  }),
   90_000,
 );

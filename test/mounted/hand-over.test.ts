@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { leftoverMounts } from '../support/mounted.js';
 import { listProcesses } from '../support/processes.js';
@@ -57,6 +58,43 @@ test.each([
       await stage.mend(['unmount']);
       await Promise.all([gone(before), gone(first.supervisor)]);
     })(),
+  80_000,
+);
+
+test(
+  'two restarts at once: both are told when the new process does not start, and both end well when it does',
+  staged(60, async (stage) => {
+    const folder = await stage.mount();
+    const { pid, supervisor } = await running(stage);
+    const children = () => readFileSync(`/proc/${supervisor}/task/${supervisor}/children`, 'latin1').trim().split(' ');
+    let areDone = false;
+    const both = (status: number) =>
+      Promise.all([1, 2].map(() => stage.mend(['daemon', 'restart'], { status }))).finally(() => {
+        areDone = true;
+      });
+    const failed = both(1);
+    for (; !areDone; await delay(20)) {
+      const [next] = children()
+        .map(Number)
+        .filter((child) => child !== pid);
+      if (next === undefined) continue;
+      process.kill(next, 'SIGSTOP');
+      // So that both wait for this one.
+      await Promise.race([failed, delay(1500)]);
+      process.kill(next, 'SIGKILL');
+      await gone(next);
+    }
+    for (const { stderr } of await failed)
+      expect(stderr).toMatch(
+        /^mend: the daemon was not restarted, and the old one goes on: the new one did not start[^\n]+\n$/,
+      );
+    expect((await running(stage)).pid).toBe(pid);
+    await stage.sh('echo text >"$1/note.md"', folder);
+    for (const { stdout } of await both(0)) expect(stdout).toMatch(/^mend \S+ serves, process \d+\n$/);
+    await gone(pid);
+    expect(await stage.sh('cat "$1/note.md"', folder)).toBe('text\n');
+    expect(logOf(stage)).not.toContain('the server died');
+  }),
   80_000,
 );
 
@@ -133,7 +171,7 @@ test(
     await gone(supervisor);
     await stage.sh('chmod 600 "$1"/store.db', stage.store);
     expect((await stage.mend(['status'])).stderr).toMatch(
-      /^mend: the server died \d+ times in a row [^\n]+\nmend: .*lost/,
+      /^mend: the server died \d+ times in a row [^\n]+ \(others may read the store [^\n]+\nmend: .*lost/,
     );
     await stage.mount();
     expect((await stage.mend(['status'])).stderr).toBe('');

@@ -20,6 +20,9 @@ const all = (stage: Stage, folder: string) =>
 /** Undoes a swap of a folder with a link, wherever it was stopped. */
 const PUT_BACK = 'if test -L "$1"; then rm "$1"; fi; if test -d "$1.moved"; then mv "$1.moved" "$1"; fi';
 
+/** Another home of the same user. */
+const elsewhere = (stage: Stage): string => join(stage.user.home, 'elsewhere');
+
 interface Scene {
   /** The memory folder, and the folder of the harness above it that is replaced. */
   readonly folder: string;
@@ -32,6 +35,8 @@ interface Scene {
 
 /** A memory folder that was mounted once, and a folder of other things with the same names in it. */
 async function scene(stage: Stage): Promise<Scene> {
+  const home = elsewhere(stage);
+  const other = stage.folder({ home });
   const folder = await stage.mount();
   await stage.sh('echo ours >"$1/note.md"', folder);
   await stage.mend(['unmount']);
@@ -40,12 +45,20 @@ async function scene(stage: Stage): Promise<Scene> {
   const inVictim = folder.replace(above, victim);
   await stage.sh('mkdir -p "$1"; echo private >"$1/private.md"; echo other >"$1/note.md"', inVictim);
   const programs = join(stage.user.home, 'programs');
-  // What happens at the worst moment: after mend has checked, before the helper mounts.
+  // What happens at the worst moment: after mend has checked, before the helper mounts. Another mount is taken off, whose
+  // number in the kernel's table the new one gets.
   const helper = `#!/bin/sh
-case "$*" in *-o*) mv "${above}" "${above}.moved"; ln -s "${victim}" "${above}" ;; esac
+case "$* $(readlink /proc/$$/fd/4)" in
+-o*" ${folder}") "$0" -uz "${other}"; mv "${above}" "${above}.moved"; ln -s "${victim}" "${above}" ;;
+esac
 PATH="\${PATH#*:}" exec fusermount3 "$@"
 `;
-  await stage.sh('mkdir "$1"; printf %s "$2" >"$1/fusermount3"; chmod 755 "$1/fusermount3"', programs, helper);
+  await stage.sh(
+    'mkdir "$1" "$3"; printf %s "$2" >"$1/fusermount3"; chmod 755 "$1/fusermount3"',
+    programs,
+    helper,
+    home,
+  );
   return { folder, above, victim, inVictim, env: { PATH: `${programs}:${process.env['PATH'] ?? '/usr/bin:/bin'}` } };
 }
 
@@ -55,6 +68,7 @@ describe('a folder above the mount point that becomes a link to another folder',
     staged(120, async (stage) => {
       const { folder, above, victim, inVictim, env } = await scene(stage);
       const before = await all(stage, victim);
+      await stage.mount({ home: elsewhere(stage), env });
       const { stderr } = await stage.mend(['mount'], { status: 1, env });
       expect(stderr).toMatch(/a folder above it was moved or replaced by a link meanwhile: ?|; run the command again/);
       expect(mounted(stage)).toEqual([]);

@@ -1,9 +1,14 @@
-import { readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
+import { isRoot } from '../support/users.js';
 import { begin, end } from './agent-work.js';
-import { killDaemon, type Stage, staged, until } from './stage.js';
+import { onSmallDisk } from './small-disk.js';
+import { gone, killDaemon, type Stage, staged, until } from './stage.js';
 
 /** Waits until a change of a file is refused, and gives back the code. */
 async function refusal(stage: Stage, folder: string): Promise<string> {
@@ -169,4 +174,83 @@ test(
     expect((await stage.mend(['mount'], { status: 1 })).stderr).toMatch(/store\.db is damaged/);
   }),
   180_000,
+);
+
+test(
+  'another store in its place, and the server dies before anybody notices: nothing goes on with it, nor with the log',
+  staged(120, async (stage) => {
+    const { folder, file } = await scene(stage);
+    await stage.sh('cp "$1" "$1.other"; chmod 600 "$1.other"; ln "$1" "$1.own"', file);
+    // A copy of a moment ago, without its log, as somebody puts one there who knows of no daemon.
+    const other = await stage.sh('sha256sum <"$1"', `${file}.other`);
+    const { pid, supervisor_pid: supervisor } = await stage.status();
+    process.kill(pid ?? 0, 'SIGSTOP');
+    await stage.sh('mv -f "$1.other" "$1"', file);
+    process.kill(pid ?? 0, 'SIGKILL');
+    const log = () => readFileSync(join(stage.store, 'daemon.log'), 'utf8');
+    await until(() => /daemon did not start.*was moved, removed or replaced/.test(log()), 'the next one to refuse it');
+    process.kill(supervisor ?? 0, 'SIGKILL');
+    await gone(supervisor ?? 0);
+    expect(await stage.sh('sha256sum <"$1"', file)).toBe(other);
+    const said = /store\.db is not the one that the log beside it belongs to: put that one back, or move \S+-wal away/;
+    for (const command of [['mount'], ['memory', 'rm', 'note.md'], ['store', 'backup']])
+      expect((await stage.mend(command, { status: 1 })).stderr, command.join(' ')).toMatch(said);
+    expect((await stage.mend(['doctor'], { status: 3 })).stdout).toMatch(said);
+    expect(await stage.sh('sha256sum <"$1"', file)).toBe(other);
+    await stage.sh('mv -f "$1" "$1.other"; mv "$1.own" "$1"', file);
+    await stage.mount();
+    expect(await stage.sh('cat "$1/note.md" "$1/other.md"', folder)).toBe('note\nother\n');
+    expect(await stage.contents('open.md', 'interrupted')).toEqual(['written before']);
+    // The other way out, and a restored backup, which brings no log.
+    await stage.endDaemon('SIGKILL');
+    await stage.sh('mv -f "$1.other" "$1"; mv "$1-wal" "$1-wal.away"', file);
+    await stage.mend(['status']);
+  }),
+  180_000,
+);
+
+test(
+  'mend daemon restart while another store is in its place: it is refused, and the server stays',
+  staged(60, async (stage) => {
+    const { folder, agent, file } = await scene(stage);
+    const { pid } = await stage.status();
+    await stage.sh('mv "$1" "$1.away"; cp "$1.away" "$1"', file);
+    expect((await stage.mend(['daemon', 'restart'], { status: 1 })).stderr).toMatch(/was moved, removed or replaced/);
+    expect(await stage.sh('cat "$1/note.md"', folder)).toBe('note\n');
+    await stage.sh('mv -f "$1.away" "$1"', file);
+    await stage.mend(['daemon', 'restart']);
+    await end(agent);
+    expect(await stage.show('open.md')).toBe('written before');
+    expect((await stage.status()).pid).not.toBe(pid);
+  }),
+  90_000,
+);
+
+test.runIf(isRoot)(
+  'a lock on a file of another disk with the same number: the store is taken for what it is',
+  onSmallDisk(60, async (stage) => {
+    const other = join(stage.user.home, 'other');
+    const { ino } = statSync(join(stage.store, 'store.db-shm'));
+    mkdirSync(other);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `mode=700,uid=${stage.user.uid}`, 'mend-other', other]);
+    try {
+      const script = `import fcntl, os, sys
+for i in range(100000):
+    with open(f"{sys.argv[1]}/{i}", "w") as file:
+        if os.fstat(file.fileno()).st_ino != int(sys.argv[2]): continue
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        print("locked", flush=True)
+        sys.stdin.read()
+        break`;
+      const holder = stage.user.spawn(['/usr/bin/python3', '-c', script, other, String(ino)], { cwd: '/' });
+      await once(holder.stdout as Readable, 'data');
+      await stage.mend(['memory']);
+      expect((await stage.mend(['status'])).stderr).toBe('');
+      holder.stdin?.end();
+      await once(holder, 'close');
+    } finally {
+      execFileSync('umount', ['--lazy', other]);
+    }
+  }),
+  90_000,
 );

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -234,5 +234,43 @@ test.each([
       expect((await stage.mend(['store', 'check'])).code).toBe(0);
       expect(disk.log).not.toContain('the server died');
     })(),
+  (SECONDS + 30) * 1000,
+);
+
+test(
+  'a daemon that ends while the disk fails leaves its log; one that ends before all was written again writes it first',
+  onFailingDisk(async (disk) => {
+    const { stage } = disk.recorded;
+    const files = (): string[] => readdirSync(stage.store, { recursive: true, encoding: 'utf8' });
+    const left = (): string[] => files().filter((name) => /^store\.db-wal$|\.open$/.test(name));
+    const failures = (): number => disk.log.split('store could not be looked after').length - 1;
+    const failing = async (name: string): Promise<Record<string, string>> => {
+      const agent = await disk.agent();
+      const before = failures();
+      disk.fail('sync', EIO, DATABASE);
+      const texts = await saveMuch(agent, disk.folder, name);
+      // The next attempt is seconds away.
+      await until(() => failures() >= before + 3, 'the care of the store to fail again and again', 30_000);
+      return texts;
+    };
+    const first = await failing('first');
+    await disk.recorded.rest();
+    expect(disk.log).toContain('the disk with the store fails: its log stays beside it');
+    expect(left()).toHaveLength(2);
+
+    disk.mend();
+    await disk.recorded.mount();
+    for (const [name, text] of Object.entries(first)) expect(await stage.show(name)).toBe(text);
+    const second = await failing('second');
+    disk.mend();
+    await disk.recorded.rest();
+    const [failed, again] = ['could not be looked after', 'was written again'].map((what) =>
+      disk.log.lastIndexOf(what),
+    );
+    expect(again).toBeGreaterThan(failed ?? 0);
+    expect(left()).toEqual([]);
+    await stage.mend(['store', 'check']);
+    for (const [name, text] of Object.entries(second)) expect(await stage.show(name)).toBe(text);
+  }),
   (SECONDS + 30) * 1000,
 );

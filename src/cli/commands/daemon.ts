@@ -9,19 +9,9 @@ import { printLine } from '../output.js';
 export function addDaemon(program: Command, run: (work: () => Promise<ExitStatus>) => Promise<void>): void {
   const daemon = program.command('daemon').description('the processes behind the mounts');
   daemon
-    .command('run', { isDefault: true, hidden: true })
-    .description('serve in this process')
-    .action(() => run(supervise));
-  daemon
     .command('restart')
     .description('have a new process serve the mounts, as after an upgrade; open files go on')
     .action(() => run(restart));
-}
-
-/** Serves in this process until the last mount is taken off; the commands start it in the background themselves. */
-async function supervise(): Promise<ExitStatus> {
-  await import('../../daemon/supervise.js');
-  return ExitStatus.done;
 }
 
 async function restart(): Promise<ExitStatus> {

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { mountAbove } from '../../daemon/mount-point.js';
 import { MendError, usageError } from '../../errors.js';
 import { backUpStore } from '../../store/back-up.js';
-import { storeExists } from '../../store/location.js';
-import { currentFolder, ownStoreFolder } from '../context.js';
+import { currentFolder, hasStore, ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { printLine, quoted, sized } from '../output.js';
 import type { Run } from '../program.js';
@@ -27,7 +26,7 @@ beside the store that hold what is purged, and does not know of others.`;
 function backup(file: string | undefined): ExitStatus {
   if (file === '') throw usageError('the backup has no name: name a file or a folder');
   const folder = ownStoreFolder();
-  if (!storeExists(folder)) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
+  if (!hasStore()) throw new MendError('there is no memory yet: run "mend mount" in a checkout first');
   const target = file === undefined ? undefined : resolve(currentFolder(), file);
   if (target !== undefined && mountAbove(target) !== undefined)
     throw new MendError(`${quoted(target)} lies in a mounted memory folder: name a file outside`);

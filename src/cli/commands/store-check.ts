@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { refuseReplaced } from '../../daemon/unclean-stop.js';
 import { printable } from '../../project/printable.js';
 import { checkStore } from '../../store/check/check-store.js';
 import { ownStoreFolder } from '../context.js';
@@ -20,7 +21,9 @@ the rows rely on each other for. It may be run while the memory is mounted. The
 exit status is 0 when the store is sound, and 1 when it is damaged.`;
 
 function check(json: boolean): ExitStatus {
-  const { path, bytes, schema, faults } = checkStore(ownStoreFolder());
+  const folder = ownStoreFolder();
+  refuseReplaced(folder);
+  const { path, bytes, schema, faults } = checkStore(folder);
   const isSound = faults.length === 0;
   if (json) printJson({ path, bytes, schema, sound: isSound, faults });
   else if (isSound) printLine(`the store ${quoted(path)} is sound (schema ${schema}, ${sized(bytes)})`);

@@ -1,14 +1,15 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { settleStops, uncleanStops } from '../../daemon/unclean-stop.js';
 import { MendError, usageError } from '../../errors.js';
 import { type BackupContents, openBackup } from '../../store/backup-file.js';
-import { storeExists } from '../../store/location.js';
 import { newestSchema } from '../../store/migrate.js';
 import { NamedSessions } from '../../store/named-sessions.js';
 import { openReadOnly } from '../../store/read-only.js';
 import { replaceStore } from '../../store/replace-store.js';
 import { hasScratches } from '../../store/scratch-folder.js';
-import { currentFolder, ownStoreFolder } from '../context.js';
+import { currentFolder, hasStore, ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain, counted, printLine, quoted } from '../output.js';
 import type { Run } from '../program.js';
@@ -33,9 +34,9 @@ once more. The next mount takes in what lies in the plain memory folders.`;
 async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
   if (text === '') throw usageError('the backup has no name: name a file');
   const folder = ownStoreFolder();
-  const isThere = storeExists(folder);
   await refuseServed(folder);
   refuseUnended(folder);
+  const isThere = hasStore();
   const file = resolve(currentFolder(), text);
   const { db, holds } = openBackup(file, folder);
   try {
@@ -48,6 +49,9 @@ async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
     // Checking a large backup takes a while.
     await refuseServed(folder);
     const kept = replaceStore(folder, db, new Date());
+    // What a daemon left that died was about the other one.
+    const files = runtimeFiles(folder);
+    settleStops(files, uncleanStops(files));
     printLine(`restored the store from ${what}`);
     if (kept !== undefined) printLine(`the store that was there is kept as ${quoted(join(folder, kept))}`);
     printLine('what was purged after the backup was made is there again: purge it once more');

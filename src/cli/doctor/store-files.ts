@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, readdirSync, statfsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { refuseReplaced } from '../../daemon/unclean-stop.js';
 import { isSystemError } from '../../errors.js';
 import { shellWord } from '../../project/shell-word.js';
 import { type BackupKind, backupKind, unfinishedBy } from '../../store/backup-names.js';
@@ -23,6 +24,11 @@ export function checkFolder({ folder, folderAnswers, uid }: Examined): readonly 
   }
   const store = join(folder, STORE_FILE);
   if (isDisplaced(store)) return [problemOf(displaced(store))];
+  try {
+    refuseReplaced(folder);
+  } catch (error) {
+    return [problemOf(error)];
+  }
   if ((lstatSync(folder).mode & 0o077) !== 0)
     return [problem(`others may enter the store's folder ${quoted(folder)}`, `run "chmod 700 ${shellWord(folder)}"`)];
   const faults = ['', '-wal', '-shm'].flatMap((end) => {

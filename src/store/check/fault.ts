@@ -10,6 +10,9 @@ export interface Fault {
   readonly message: string;
 }
 
+/** Codes of SQLite for what cannot be read as the database it should be; not for what could not be written or locked. */
+const DAMAGE = /^SQLITE_(CORRUPT|NOTADB|IOERR$|IOERR_(READ|SHORT_READ|CORRUPTFS|DATA|FSTAT|SEEK|MMAP|IN_PAGE)$)/;
+
 /** What SQLite says where a statement of ours meets tables of another form: the page that describes them is damaged. */
 const OTHER_TABLES =
   /^(?:no such (?:table|column|index|view|trigger)|foreign key mismatch|table \S+ has no column named)\b/;
@@ -17,7 +20,7 @@ const OTHER_TABLES =
 /** True for an error of SQLite that says that a file cannot be read as the database it should be. */
 export function isDamage(error: unknown): error is InstanceType<typeof Database.SqliteError> {
   if (!(error instanceof Database.SqliteError)) return false;
-  return /^SQLITE_(CORRUPT|NOTADB|IOERR)/.test(error.code) || OTHER_TABLES.test(error.message);
+  return DAMAGE.test(error.code) || OTHER_TABLES.test(error.message);
 }
 
 /** Such an error in words. */
