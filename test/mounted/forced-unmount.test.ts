@@ -16,8 +16,7 @@ function notedHandles(stage: Stage): string[] {
   const [name = ''] = readdirSync(run).filter((each) => each.endsWith('.journal'));
   const noted = new Map<string, boolean>();
   for (const line of readFileSync(join(run, name), 'utf8').trim().split('\n')) {
-    const [key, value] = JSON.parse(line) as [string, unknown?];
-    noted.set(key, value !== undefined);
+    for (const [key, value] of JSON.parse(line) as [string, unknown?][]) noted.set(key, value !== undefined);
   }
   return [...noted.keys()].filter((key) => key.startsWith('h/') && noted.get(key));
 }

@@ -35,7 +35,9 @@ test.each([
       // Every save is there once: versions that follow each other are not the same.
       await until(async () => (await stage.status()).pid !== null, 'a server');
       for (const file of ['log-1.md', 'saved.md', 'edited.md']) {
-        const log = await stage.log(file);
+        const all = await stage.log(file);
+        // The appender begins anew when its file is long.
+        const log = all.filter(({ kind }) => kind !== 'removed' || file !== 'log-1.md');
         expect(log.map(({ kind }) => kind).filter((kind) => kind !== 'saved')).toEqual([]);
         const texts = await Promise.all(log.map(({ version }) => stage.show(file, version)));
         expect(new Set(texts).size).toBe(texts.length);
