@@ -190,3 +190,19 @@ it(
   },
   TIMEOUT_MS,
 );
+
+it(
+  'what of a home cannot be read is named, and keeps nobody from starting Codex',
+  async () => {
+    const { environment, memory } = await env();
+    const home = environment['CODEX_HOME'] ?? '';
+    const found = await program('process.exit(4)');
+    await shell('echo beans >"$2/MEMORY.md"; mkdir -m 000 "$1/sessions"', home, memory);
+    const { code, stderr } = await person.mend(['run', 'codex'], { env: found });
+    expect(code).toBe(4);
+    expect(stderr).toBe('mend: left out sessions: it could not be carried (EACCES)\n');
+    expect(await shell('cat "$1/MEMORY.md"; chmod 700 "$2/sessions"', memory, home)).toBe('beans\n');
+    expect(await person.mend(['run', 'codex'], { env: found })).toMatchObject({ code: 4, stderr: '' });
+  },
+  TIMEOUT_MS,
+);

@@ -35,8 +35,14 @@ export const codexCarrier: Carrier = {
           return undefined;
         })),
       );
-    bringConversations(store, { tree, home: place.home, id }, place.checkout);
-    return skipped;
+    skipped.push(
+      ...(await unlessBroken('sessions', async () => {
+        bringConversations(store, { tree, home: place.home, id }, place.checkout);
+        return undefined;
+      })),
+    );
+    // What could not be taken could not be brought either.
+    return [...new Map(skipped.map((one) => [`${one.path}\0${one.reason}`, one])).values()];
   },
   async take(store, place, limits, hurry = false) {
     const id = readMark(place.home)?.id;
@@ -83,7 +89,12 @@ async function take(
     );
     states.set(join(home, source), state);
   }
-  await takeConversations(store, { tree: tree.id, home, id }, ownerByProject(store, tree.project), limits);
+  skipped.push(
+    ...(await unlessBroken('sessions', async () => {
+      await takeConversations(store, { tree: tree.id, home, id }, ownerByProject(store, tree.project), limits);
+      return undefined;
+    })),
+  );
   return skipped;
 }
 
@@ -98,14 +109,14 @@ function stateOf(file: string): string {
     .join('\n');
 }
 
-/** A database that cannot be used keeps nobody from working: what is in the store stays there. */
+/** A database or conversations that cannot be used keep nobody from working: what is in the store stays there. */
 async function unlessBroken(source: string, work: () => Promise<Skipped | undefined>): Promise<Skipped[]> {
   try {
     const skipped = await work();
     return skipped ? [skipped] : [];
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    log('warn', 'a database of summaries was passed over', { source, error: describeError(error) });
+    log('warn', 'a part of a home was passed over', { source, error: describeError(error) });
     return [{ path: source, reason: `could not be carried (${error.code})` }];
   }
 }
