@@ -42,6 +42,7 @@ export interface SourceKey {
 /** Summaries that are carried with trees, and what homes and store had in common last. For use within `Store.write`. */
 export class SummaryTable {
   readonly #all;
+  readonly #fingerprint;
   readonly #put;
   readonly #delete;
   readonly #bases;
@@ -58,6 +59,12 @@ export class SummaryTable {
     this.#all = db.prepare<[number], Summary>(
       'SELECT thread, updated, generated, row, meta FROM summary WHERE tree = ? ORDER BY thread',
     );
+    this.#fingerprint = db
+      .prepare<[number], string>(
+        `SELECT count(*) || ' ' || total(updated) || ' ' || total(generated) || ' ' || total(length(row))
+         FROM summary WHERE tree = ?`,
+      )
+      .pluck();
     this.#put = db.prepare(
       `INSERT INTO summary (tree, thread, updated, generated, row, meta)
        VALUES (@tree, @thread, @updated, @generated, @row, @meta)
@@ -98,6 +105,11 @@ export class SummaryTable {
 
   of(tree: number): Summary[] {
     return this.#all.all(tree);
+  }
+
+  /** Changes whenever the summaries of a tree do. */
+  fingerprint(tree: number): string {
+    return this.#fingerprint.get(tree) ?? '';
   }
 
   /** What is known of the conversation already stays where the new row knows nothing. */

@@ -131,9 +131,11 @@ describe('a harness', () => {
   });
 
   it('that another harness started is a session of its own', async () => {
-    const { pid, pids } = await start(asHarness(sh), ['-c', `${asHarness('/bin/sleep')} 60 & echo $!; wait`], 1);
+    const other = asHarness('/bin/sleep');
+    const { pid, pids } = await start(asHarness(sh), ['-c', `${other} 60 & echo $!; wait`], 1);
     const [inner = 0] = pids;
-    await expect.poll(() => procProcesses.executable(inner)).toMatch(/\/claude$/);
+    // Until execve(2) it is a copy of the one that starts it.
+    await expect.poll(() => procProcesses.executable(inner)).toBe(other);
     // Not known while it is in execve(2).
     await expect.poll(() => startTime(inner)).toBeTypeOf('number');
     expect(keyOf(inner)).toBe(`${BOOT}/claude/${inner}/${startTime(inner)}`);

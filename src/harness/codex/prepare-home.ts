@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isSystemError, MendError } from '../../errors.js';
 import type { HarnessPlace } from '../adapter.js';
 import { type MemoryVersion, ROOTS, wantedVersion } from './memory-version.js';
-import { shareWithUser } from './shared-links.js';
+import { shareWithUser, takeLoginOut } from './shared-links.js';
 import { MARK, readMark, userHome } from './user-home.js';
 
 /** Folder in a home that has memory folders of a version that is not in use any more. */
@@ -21,6 +21,9 @@ export function prepareHome(place: HarnessPlace): void {
   mkdirSync(home, { recursive: true, mode: 0o700 });
   chmodSync(home, 0o700);
   const user = userHome(env);
+  const known = readMark(home);
+  // A login that was made here is that of whom the home was shared with then.
+  if (known && known.user !== user) takeLoginOut(home, known.user);
   mark(home, user);
   shareWithUser(home, user);
   const wanted = wantedVersion(place);

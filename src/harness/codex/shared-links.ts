@@ -29,13 +29,15 @@ const PROFILE = /^[^/]+\.config\.toml$/;
  */
 export function shareWithUser(home: string, user: string): void {
   takeLoginOut(home, user);
+  // A login is made through the link.
+  if (!lstatSync(user, { throwIfNoEntry: false })) mkdirSync(user, { recursive: true, mode: 0o700 });
   link(join(user, LOGIN), join(home, LOGIN));
   for (const name of [...SETTINGS, ...namesIn(user).filter((name) => PROFILE.test(name))])
     if (lstatSync(join(user, name), { throwIfNoEntry: false })) link(join(user, name), join(home, name));
 }
 
 /** A login that a program put in the place of the link goes where it belongs. */
-function takeLoginOut(home: string, user: string): void {
+export function takeLoginOut(home: string, user: string): void {
   const own = join(home, LOGIN);
   const there = lstatSync(own, { throwIfNoEntry: false });
   if (!there?.isFile()) return;

@@ -26,21 +26,7 @@ export const codexCarrier: Carrier = {
     const id = readMark(place.home)?.id;
     if (id === undefined) return [];
     const skipped = [...(await take(store, place, id, limits, false)), ...(await takeAside(store, place, limits))];
-    const source = Object.entries(SUMMARY_DATABASES).find(([root]) => root === basename(place.folder))?.[1];
-    const tree = place.tree.id;
-    if (source !== undefined)
-      skipped.push(
-        ...(await unlessBroken(source, async () => {
-          await bringSummaries(store, { tree, home: id, source }, place.home);
-          return undefined;
-        })),
-      );
-    skipped.push(
-      ...(await unlessBroken('sessions', async () => {
-        bringConversations(store, { tree, home: place.home, id }, place.checkout);
-        return undefined;
-      })),
-    );
+    skipped.push(...(await bring(store, place, id)));
     // What could not be taken could not be brought either.
     return [...new Map(skipped.map((one) => [`${one.path}\0${one.reason}`, one])).values()];
   },
@@ -48,7 +34,10 @@ export const codexCarrier: Carrier = {
     const id = readMark(place.home)?.id;
     if (id === undefined) return [];
     if (!hurry) await takeOther(store, place, limits);
-    return take(store, place, id, limits, hurry);
+    const skipped = await take(store, place, id, limits, hurry);
+    // Files that came from elsewhere are there at once: without their rows Codex would delete them.
+    const isNews = hurry && brought.get(place.home) !== newsOf(store, place);
+    return isNews ? [...skipped, ...(await bring(store, place, id))] : skipped;
   },
   refused(store, { tree, home }) {
     const id = readMark(home)?.id;
@@ -69,6 +58,44 @@ export const codexCarrier: Carrier = {
   import: importSummaries,
   removed: removeSummary,
 };
+
+/** Has a home know the summaries that the store has, with the beginnings of their conversations. */
+async function bring(store: Store, place: CarriedPlace, id: string): Promise<Skipped[]> {
+  const { home, checkout } = place;
+  const tree = place.tree.id;
+  const source = sourceOf(place);
+  const news = newsOf(store, place);
+  const skipped: Skipped[] = [];
+  if (source !== undefined)
+    skipped.push(
+      ...(await unlessBroken(source, async () => {
+        await bringSummaries(store, { tree, home: id, source }, home);
+        return undefined;
+      })),
+    );
+  skipped.push(
+    ...(await unlessBroken('sessions', async () => {
+      bringConversations(store, { tree, home, id }, checkout);
+      return undefined;
+    })),
+  );
+  brought.set(home, news);
+  return skipped;
+}
+
+/** The summaries that each home was brought last, and into which database. */
+const brought = new Map<string, string>();
+
+function newsOf(store: Store, place: CarriedPlace): string {
+  const source = sourceOf(place);
+  const file = source === undefined ? undefined : lstatSync(join(place.home, source), { throwIfNoEntry: false });
+  return `${file?.ino ?? 0} ${carried(store.db).summaries.fingerprint(place.tree.id)}`;
+}
+
+/** The database that belongs to the memory folder in use. */
+function sourceOf({ folder }: CarriedPlace): string | undefined {
+  return Object.entries(SUMMARY_DATABASES).find(([root]) => root === basename(folder))?.[1];
+}
 
 async function take(
   store: Store,

@@ -89,6 +89,7 @@ export function readLines(home: string, { place }: Pick<ConversationFile, 'place
 /** Puts the file of a conversation into a home, whole or not at all. @param mtime µs since the epoch */
 export function placeFile(home: string, place: string, bytes: Buffer | string, mtime: number): void {
   const file = join(home, place);
+  if (!file.startsWith(`${join(home, HELD)}/`)) throw new Error('the file of a conversation lies elsewhere');
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const fresh = join(dirname(file), `.mend.tmp.${process.pid}.${randomBytes(6).toString('hex')}`);
   try {

@@ -1,4 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
+import { THREAD } from './summary-row.js';
 
 /** Bytes of the first line of a conversation that are read at most: it can hold the instructions that Codex began with. */
 const FIRST_LINE_MOST = 1024 * 1024;
@@ -44,6 +45,7 @@ export function metaOfLine(line: string): ConversationMeta | undefined {
 export function metaOfPayload(payload: Readonly<Record<string, unknown>>): ConversationMeta | undefined {
   const { id, timestamp, cwd, git, source } = payload;
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof cwd !== 'string') return undefined;
+  if (!THREAD.test(id) || Number.isNaN(Date.parse(timestamp))) return undefined;
   const texts = (from: Readonly<Record<string, unknown>>, names: readonly string[]): Record<string, string> =>
     Object.fromEntries(names.flatMap((name) => (typeof from[name] === 'string' ? [[name, from[name]]] : [])));
   return {

@@ -18,9 +18,12 @@ export interface ConversationOwner {
   owns(conversation: Held): Promise<boolean>;
 }
 
-/** By what the store knows of a project. A path that a person gave to a project overrules its remote (spec §2.4). */
-export function ownerByProject(store: Store, project: number): ConversationOwner {
-  const { projects, machine } = store;
+/**
+ * By what the store knows of a project. A path that a person gave to a project overrules its remote (spec §2.4).
+ * @param machine row id of that on which they were held; of another than this one no folder is looked at
+ */
+export function ownerByProject(store: Store, project: number, machine: number = store.machine): ConversationOwner {
+  const { projects } = store;
   return owner(
     ({ scope, value }, cwd) => {
       const settled = projects.settledPaths(machine, value).find(({ path }) => isWithin(cwd, path));
@@ -30,13 +33,16 @@ export function ownerByProject(store: Store, project: number): ConversationOwner
     },
     (repository) => findProject(projects, repository, machine)?.id === project,
     (cwd) => {
-      const [nearest] = projects
-        .list(machine)
-        .flatMap(({ id, paths }) => paths.map((path) => ({ id, path })))
-        .filter(({ path }) => isWithin(cwd, path))
-        .sort((one, other) => other.path.length - one.path.length);
-      return nearest?.id === project;
+      const nearest = (where: number): number | undefined =>
+        projects
+          .list(where)
+          .flatMap(({ id, paths }) => paths.map((path) => ({ id, path })))
+          .filter(({ path }) => isWithin(cwd, path))
+          .sort((one, other) => other.path.length - one.path.length)[0]?.id;
+      // Where nothing is known of a machine, its folders are taken for those of the same path here.
+      return (nearest(machine) ?? nearest(store.machine)) === project;
     },
+    machine === store.machine ? existsSync : () => false,
   );
 }
 
@@ -53,15 +59,17 @@ export function ownerByRepository({ root, paths, origin }: Repository): Conversa
  * @param hasOrigin tells whether it is the owner's
  * @param isOwn tells whether the repository of the folder is, as it is now
  * @param hasFolder tells so of a folder that is not there any more
+ * @param isThere whether a folder is there, on the machine of the conversation
  */
 function owner(
   hasOrigin: (origin: RemoteIdentity, cwd: string) => boolean,
   isOwn: (repository: Repository) => boolean,
   hasFolder: (cwd: string) => boolean,
+  isThere: (cwd: string) => boolean = existsSync,
 ): ConversationOwner {
   const folders = new Map<string, boolean>();
   const look = async (cwd: string): Promise<boolean> => {
-    if (!existsSync(cwd)) return hasFolder(cwd);
+    if (!isThere(cwd)) return hasFolder(cwd);
     try {
       // It may be a linked work tree, or a link.
       return isOwn(await discoverRepository(cwd));

@@ -80,11 +80,11 @@ async function newest(
   let bytes = 0;
   for (const file of files) {
     const { thread, place, mtime, size, archived } = file;
-    if (count === conversations || bytes >= conversationBytes) break;
+    if (count === conversations) break;
     if (archived || size > conversationBytes) continue;
     const stored = known.get(thread);
-    const isCurrent = stored?.mtime === mtime && stored.size <= size;
-    if (!isCurrent) {
+    let length = stored?.size ?? 0;
+    if (stored?.mtime !== mtime || length > size) {
       const meta = metaOf(home, file);
       if (!meta || !(await owner.owns(meta))) continue;
       const whole = readLines(home, file);
@@ -93,11 +93,14 @@ async function newest(
       const grown = stored !== undefined && startsWith(whole, stored);
       // The other one was held on with, on another machine.
       if (stored && !grown && stored.mtime > mtime) continue;
-      const conversation = { thread, place, mtime, size: whole.length, sha256: sha256(whole) };
+      length = whole.length;
+      // The rest would be the first to go again.
+      if (bytes + length > conversationBytes) break;
+      const conversation = { thread, place, mtime, size: length, sha256: sha256(whole) };
       taken.push({ conversation, bytes: grown ? whole.subarray(stored.size) : whole, grown });
     }
     count += 1;
-    bytes += size;
+    bytes += length;
   }
   return taken;
 }

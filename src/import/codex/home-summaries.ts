@@ -111,7 +111,13 @@ export async function summedUpSince(home: string, since: number): Promise<string
   return threads;
 }
 
-function keepTemplate(store: Store, { tree, source }: SourceKey, copy: SummaryCopy, bytes: Buffer): void {
+/** Keeps a database without its rows, for homes that have none. For use within `Store.write`. */
+export function keepTemplate(
+  store: Store,
+  { tree, source }: Pick<SourceKey, 'tree' | 'source'>,
+  copy: Pick<SummaryCopy, 'edition' | 'progress'>,
+  bytes: Buffer,
+): void {
   const { edition, progress } = copy;
   const known = carried(store.db).summaries.template(tree, source);
   if (known && known.edition >= edition && known.progress >= progress) return;

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { carried } from '../../store/carried.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Store } from '../../store/store.js';
@@ -6,7 +7,9 @@ import { FileImport } from '../file-import.js';
 import type { ImportedFile, ImportOptions, Scan } from '../import-options.js';
 import { left, unlessInTheWay } from '../in-the-way.js';
 import { ownerByProject } from './conversation-owner.js';
-import { DATABASE_MOST } from './home-summaries.js';
+import { DATABASE_MOST, keepTemplate, SUMMARY_DATABASES } from './home-summaries.js';
+import { readOnly } from './read-only.js';
+import { readSummaries } from './summary-database.js';
 import { summaryFile } from './summary-file.js';
 import { columnsOf, isNewer, textOf } from './summary-row.js';
 import { type UserSummary, userSummaries } from './user-summaries.js';
@@ -21,7 +24,7 @@ export async function importSummaries(
   home: string,
   options: ImportOptions,
 ): Promise<ImportedFile[]> {
-  const summaries = await userSummaries(home, ownerByProject(store, tree.project));
+  const summaries = await userSummaries(home, ownerByProject(store, tree.project, options.source.machine));
   const memory = new MemoryFiles(store, tree);
   const imported: ImportedFile[] = [];
   options.begin?.(summaries.length);
@@ -40,7 +43,20 @@ export async function importSummaries(
     imported.push(file);
     options.progress?.(file, imported.length, summaries.length);
   }
+  if (summaries.length > 0) keepTemplates(store, tree, home);
   return imported;
+}
+
+/** Codex drops the files of summaries that its database does not know: a home that has none yet is given one like this. */
+function keepTemplates(store: Store, tree: TreeRow, home: string): void {
+  for (const source of Object.values(SUMMARY_DATABASES)) {
+    const bytes = readOnly(join(home, source), (db) => db.serialize());
+    const copy = bytes && readSummaries(bytes, DATABASE_MOST);
+    const template = copy?.template;
+    if (!copy || !template) continue;
+    // How much was consolidated there is about another memory.
+    store.write(() => keepTemplate(store, { tree: tree.id, source }, { ...copy, progress: 0 }, template), true);
+  }
 }
 
 /** What Codex noted for itself of a conversation is stored with the summary, so it is searched for secrets, too. */
@@ -58,7 +74,7 @@ async function importOne(
   { summary, meta }: UserSummary,
   run: () => Promise<ImportedFile>,
 ): Promise<ImportedFile> {
-  if (wouldBeTooMuch(store, tree, summary.row))
+  if (wouldBeTooMuch(store, tree, summary))
     return left(summary.thread, `is over the limit of ${DATABASE_MOST} bytes for what Codex knows of its summaries`);
   const file = await run();
   const isNews = (): boolean => {
@@ -74,9 +90,10 @@ async function importOne(
   return file;
 }
 
-function wouldBeTooMuch(store: Store, tree: TreeRow, row: string): boolean {
+function wouldBeTooMuch(store: Store, tree: TreeRow, summary: UserSummary['summary']): boolean {
   const bytes = carried(store.db)
     .summaries.of(tree.id)
+    .filter(({ thread }) => thread !== summary.thread)
     .reduce((sum, known) => sum + Buffer.byteLength(known.row), 0);
-  return bytes + Buffer.byteLength(row) > DATABASE_MOST;
+  return bytes + Buffer.byteLength(summary.row) > DATABASE_MOST;
 }

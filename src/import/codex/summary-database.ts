@@ -1,4 +1,15 @@
-import { chmodSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isSystemError } from '../../errors.js';
@@ -45,6 +56,18 @@ export async function copySummaries(file: string, most: number): Promise<Summary
   } catch (error) {
     if (isSystemError(error, 'SQLITE_NOTADB')) return undefined;
     throw error;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The same for the bytes of a database; nothing is written where that lies. */
+export function readSummaries(bytes: Buffer, most: number): SummaryCopy | undefined {
+  const folder = mkdtempSync(join(tmpdir(), 'mend-read-'));
+  try {
+    const copy = join(folder, 'copy.sqlite');
+    writeFileSync(copy, bytes, { mode: 0o600 });
+    return readCopy(copy, most);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -115,13 +138,16 @@ export function changeSummaries(file: string, { put, drop, progress }: SummaryCh
   const db = new Database(file, { fileMustExist: true, timeout: BUSY });
   try {
     db.transaction(() => {
-      const known = new Set((db.pragma('table_info(stage1_outputs)') as { name: string }[]).map(({ name }) => name));
+      const table = db.pragma('table_info(stage1_outputs)') as ColumnInfo[];
+      const known = new Set(table.map(({ name }) => name));
+      const needed = Object.fromEntries(table.filter(isNeeded).map(({ name, type }) => [name, emptyOf(type)]));
       const find = db.prepare<[string], SummaryColumns>('SELECT * FROM stage1_outputs WHERE thread_id = ?');
       const present = (thread: string): Omit<Summary, 'meta'> | undefined => summaryOf(find.get(thread) ?? {});
       for (const summary of put) {
         const now = present(summary.thread);
         if (now && isNewer(now, summary)) continue;
-        const columns = { ...columnsOf(summary), ...NOT_CONSOLIDATED };
+        const given = Object.entries(columnsOf(summary)).filter(([name, value]) => value !== null || !(name in needed));
+        const columns = { ...needed, ...Object.fromEntries(given), ...NOT_CONSOLIDATED };
         const names = Object.keys(columns).filter((name) => known.has(name));
         const list = names.map((name) => `"${name}"`).join(', ');
         const marks = names.map((name) => `@${name}`).join(', ');
@@ -138,6 +164,23 @@ export function changeSummaries(file: string, { put, drop, progress }: SummaryCh
   } finally {
     db.close();
   }
+}
+
+/** A row of `PRAGMA table_info`. */
+interface ColumnInfo {
+  readonly name: string;
+  readonly type: string;
+  readonly notnull: number;
+  readonly dflt_value: unknown;
+}
+
+/** Whether a row must have the column: an earlier Codex may have made one without. */
+function isNeeded({ notnull, dflt_value: preset }: ColumnInfo): boolean {
+  return notnull !== 0 && preset === null;
+}
+
+function emptyOf(type: string): string | number {
+  return /INT|REAL|NUM/i.test(type) ? 0 : '';
 }
 
 const NOT_CONSOLIDATED = { selected_for_phase2: 0, selected_for_phase2_source_updated_at: null };

@@ -1,13 +1,23 @@
 import { hash } from 'node:crypto';
 import type { Summary } from '../../store/summary-table.js';
 
+/** The id of a conversation, which becomes part of the names of files. */
+export const THREAD = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Seconds from the epoch that a `Date` can hold, on either side. */
+const SECONDS_MOST = 8.64e12;
+
+export function isTime(seconds: unknown): seconds is number {
+  return typeof seconds === 'number' && Math.abs(seconds) <= SECONDS_MOST;
+}
+
 /** Columns of Codex's table `stage1_outputs`; which there are besides these depends on its version. */
 export type SummaryColumns = Readonly<Record<string, string | number | null>>;
 
 /** A row of Codex's table; undefined where it lacks what makes it one. */
 export function summaryOf(columns: SummaryColumns): Omit<Summary, 'meta'> | undefined {
   const { thread_id: thread, source_updated_at: updated, generated_at: generated } = columns;
-  if (typeof thread !== 'string' || typeof updated !== 'number' || typeof generated !== 'number') return undefined;
+  if (typeof thread !== 'string' || !THREAD.test(thread) || !isTime(updated) || !isTime(generated)) return undefined;
   return { thread, updated, generated, row: JSON.stringify(columns) };
 }
 

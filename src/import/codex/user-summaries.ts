@@ -6,7 +6,7 @@ import type { Summary } from '../../store/summary-table.js';
 import { type ConversationMeta, metaOfPayload } from './conversation-meta.js';
 import type { ConversationOwner } from './conversation-owner.js';
 import { readOnly } from './read-only.js';
-import { isNewer, type SummaryColumns, summaryOf } from './summary-row.js';
+import { isNewer, isTime, type SummaryColumns, summaryOf } from './summary-row.js';
 
 /** Databases of a home with summaries; older versions of Codex kept them with the list of conversations. */
 const SUMMARIES = /^(?:memories(?:_v2)?|state)_\d+\.sqlite$/;
@@ -68,7 +68,7 @@ function metaOfRow(row: SummaryColumns): ConversationMeta | undefined {
   const { git_origin_url: repository_url, git_branch: branch, git_sha: commit_hash, created_at: created } = row;
   const git = { repository_url, branch, commit_hash };
   const known = Object.entries(git).filter(([, value]) => typeof value === 'string' && value !== '');
-  const timestamp = new Date(Number(created ?? 0) * 1000).toISOString();
+  const timestamp = new Date(isTime(created) ? created * 1000 : 0).toISOString();
   return metaOfPayload({ ...row, timestamp, ...(known.length > 0 ? { git: Object.fromEntries(known) } : {}) });
 }
 
