@@ -12,6 +12,8 @@ const AT_ONCE = 1000;
 const PATIENT = 3;
 const WAIT = 25;
 const WAIT_MOST = 2000;
+/** The same where somebody kills it (SIGKILL): that is no fault that comes again, and calls wait. */
+const WAIT_KILLED = 50;
 /** Deaths at once, SIGKILL aside, after which no other server is started. */
 const LIMIT = 12;
 /**
@@ -177,7 +179,7 @@ export class Supervisor {
       this.#take(this.#next);
       this.#next = undefined;
     } else if (this.#faults >= LIMIT) this.#giveUp();
-    else this.#startAgain();
+    else this.#startAgain(signal === 'SIGKILL');
   }
 
   #died({ serves }: Server, code: number | null, signal: NodeJS.Signals | null): void {
@@ -199,11 +201,15 @@ export class Supervisor {
     }
   }
 
-  #startAgain(): void {
+  #startAgain(isKilled: boolean): void {
     const turn = this.#deathsAtOnce - PATIENT;
-    const wait = turn < 0 ? 0 : Math.min(WAIT_MOST, WAIT * 2 ** turn);
+    const most = isKilled ? WAIT_KILLED : WAIT_MOST;
+    const wait = turn < 0 ? 0 : Math.min(most, WAIT * 2 ** turn);
     setTimeout(() => {
-      if (!this.#isEnding) this.#take(this.#spare ?? this.#start());
+      if (this.#isEnding) return;
+      this.#take(this.#spare ?? this.#start());
+      // Where one dies before it serves, the next is under way already: however often that happens, one comes to serve.
+      if (this.#deathsAtOnce > 1) this.#keepSpareSoon(this.#server, 0);
     }, wait);
   }
 
