@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -210,9 +211,24 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     const ada = await stage.person('ada');
     const files = Array.from({ length: 400 }, (_, index) => [`${index}.md`, `note ${index}\n`] as const);
     stage.worktree('w1', 'ada', Object.fromEntries(files));
-    const running = stage.credit();
+    execFileSync('usermod', ['--append', '--groups', 'games', ada.user.name]);
+    const running = stage.root.run([process.execPath, programPath(), 'credit', stage.write()], {
+      env: { ...stage.env, OF_ROOT: 'alone' },
+    });
     await until(() => receiver(ada) !== undefined && existsSync(join(ada.store, 'store.db')));
-    process.kill(receiver(ada) ?? 0, 'SIGKILL');
+    const pid = receiver(ada) ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    const { uid, gid } = ada.user;
+    const games = execFileSync('getent', ['group', 'games'], { encoding: 'utf8' }).split(':')[2];
+    const ids = /^Uid:\t(.*)\nGid:\t(.*)\n(?:.*\n)*?Groups:\t(.*) $/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    expect(ids?.slice(1, 3)).toEqual([Array(4).fill(uid).join('\t'), Array(4).fill(gid).join('\t')]);
+    expect(ids?.[3]?.split(' ').sort()).toEqual([String(gid), games].sort());
+    const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+      .split('\0')
+      .map((text) => text.split('=')[0]);
+    const wanted = ['HOME', 'LANG', 'LOGNAME', 'MEND_SYSTEM_DIR', 'PATH', 'USER'];
+    expect(names.filter((name) => name !== '').sort()).toEqual(wanted);
+    process.kill(pid, 'SIGKILL');
     const result = await running;
     expect(result.code).toBe(1);
     expect(result.stdout).toMatch(/^failed .*: it ended before it was done/m);

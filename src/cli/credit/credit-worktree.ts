@@ -107,7 +107,9 @@ export class WorktreeCredit {
       );
       if (!this.#options.isDry) ledger.credit(handed.credited, uid);
       const { files, withheld: before, failure } = handed;
-      const uncredited = opened.listing.files.length - handed.credited.size - before;
+      const left = opened.listing.files.length - handed.credited.size - before;
+      // What is left out now may have been credited by an earlier run.
+      const uncredited = left > 0 && !this.#options.isDry ? kept(opened, ledger).uncredited : left;
       return {
         ...{ ...result, person: id, files, before, uncredited },
         ...(failure === undefined ? { outcome: 'credited', reason } : { outcome: 'failed', reason: failure }),

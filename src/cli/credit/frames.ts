@@ -44,7 +44,8 @@ export class FrameReader {
       this.#rest.push(value);
       this.#length += value.length;
     }
-    const all = Buffer.concat(this.#rest);
+    const [first] = this.#rest;
+    const all = first && this.#rest.length === 1 ? first : Buffer.concat(this.#rest);
     this.#rest = [all.subarray(length)];
     this.#length = all.length - length;
     return all.subarray(0, length);

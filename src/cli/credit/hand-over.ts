@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { isSystemError } from '../../errors.js';
 import type { ImportedFile } from '../../import/import-options.js';
 import { printable } from '../../project/printable.js';
+import { visible } from '../output.js';
 import { frame, jsonFrame } from './frames.js';
 import type { LinuxUser } from './linux-user.js';
 import type { CreditAnswer, CreditRequest } from './messages.js';
@@ -28,6 +29,8 @@ export interface HandedOver {
 
 /** Longest time, in ms, in which the other process takes nothing and says nothing. */
 const PATIENCE = 10 * 60_000;
+/** UTF-16 units of a message of it that are shown. */
+const MOST = 500;
 /** UTF-16 units that it may say in a line. */
 const LONGEST = 64 * 1024;
 
@@ -91,6 +94,7 @@ function listen({ child, kill }: PersonProcess, { files, skipped }: CreditReques
   let end: { readonly failure: string | undefined } | undefined;
   let complaint = '';
   let rest = '';
+  let said = 0;
   const giveUp = (failure: string): void => {
     end = { failure };
     kill();
@@ -110,7 +114,9 @@ function listen({ child, kill }: PersonProcess, { files, skipped }: CreditReques
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) take(line);
-    if (rest.length > LONGEST) giveUp('it said what is not of mend and was ended: look into what that user runs');
+    said += lines.length;
+    if (rest.length > LONGEST || said > known.size + 1)
+      giveUp('it said what is not of mend and was ended: look into what that user runs');
   });
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
     complaint = (complaint + chunk).slice(-LONGEST);
@@ -136,14 +142,10 @@ function listen({ child, kill }: PersonProcess, { files, skipped }: CreditReques
       await ended;
       clearTimeout(idle);
       // Where it said nothing, what the engine complained of tells why.
-      const last = complaint.trim().split('\n').at(-1);
-      const { failure } = end ?? {
-        failure: `it ended before it was done (${last || 'it did not say why'}): run the command again`,
-      };
-      return {
-        answers: [...answers.values()],
-        failure: failure === undefined ? undefined : printable(failure).slice(0, 500),
-      };
+      const lines = complaint.trim().split('\n');
+      const why = lines.find((line) => /^\w*Error\b/.test(line)) ?? (lines.at(-1) || 'it did not say why');
+      const { failure } = end ?? { failure: `it ended before it was done (${why}): run the command again` };
+      return { answers: [...answers.values()], failure: failure === undefined ? undefined : shown(failure) };
     },
   };
 }
@@ -157,11 +159,16 @@ function parse(line: string): CreditAnswer | undefined {
     const file = value['file'] as Partial<Record<keyof ImportedFile, unknown>>;
     const { path, outcome, linesLost, reason } = file;
     if (typeof path !== 'string' || !isOutcome(outcome) || typeof linesLost !== 'number') return undefined;
-    return { kind: 'file', file: { path, outcome, linesLost, reason: reason === null ? null : String(reason) } };
+    return { kind: 'file', file: { path, outcome, linesLost, reason: reason === null ? null : shown(String(reason)) } };
   } catch {
     // It is not of mend: the person's other processes may have put themselves in its place.
     return undefined;
   }
+}
+
+/** What another's process says, for a terminal. */
+function shown(text: string): string {
+  return visible(printable(text)).slice(0, MOST);
 }
 
 function isOutcome(value: unknown): value is ImportedFile['outcome'] {
