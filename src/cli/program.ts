@@ -29,6 +29,7 @@ const PARTS: readonly Part[] = [
   { group: 'Memory:', name: 'project', load: async () => (await import('./commands/project.js')).addProject },
   { group: 'Set-up:', name: 'doctor', load: async () => (await import('./commands/doctor.js')).addDoctor },
   { group: 'Set-up:', name: 'store', load: async () => (await import('./commands/store.js')).addStore },
+  { group: 'Set-up:', name: 'credit', load: async () => (await import('./commands/credit.js')).addCredit },
   { group: 'Set-up:', name: 'daemon', load: async () => (await import('./commands/daemon.js')).addDaemon },
   { group: 'Set-up:', name: 'completion', load: async () => (await import('./commands/completion.js')).addCompletion },
 ];

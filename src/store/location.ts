@@ -4,11 +4,22 @@ import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { isSystemError, MendError, usageError } from '../errors.js';
 
-/** Folder that an administrator makes for a user's store: `/var/lib/mend/<uid>`. */
+/** Folder in which an administrator makes one for a user's store: `/var/lib/mend/<uid>`. */
 const SYSTEM_FOLDER = '/var/lib/mend';
 
 /** Name of the database file in the store's folder. */
 export const STORE_FILE = 'store.db';
+
+/**
+ * The folder of what is the machine's and no person's: `/var/lib/mend`, or `MEND_SYSTEM_DIR`.
+ * @throws {MendError} (usage) when that is not absolute.
+ */
+export function systemFolder(env: NodeJS.ProcessEnv): string {
+  const named = env['MEND_SYSTEM_DIR'];
+  if (!named) return SYSTEM_FOLDER;
+  if (isAbsolute(named)) return named;
+  throw usageError('MEND_SYSTEM_DIR must be an absolute path: give the whole path of the folder');
+}
 
 /**
  * The folder of this user's store: `MEND_STORE_DIR`, else the one an administrator made under `/var/lib/mend`,
@@ -22,7 +33,7 @@ export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
       throw usageError('MEND_STORE_DIR must be an absolute path: give the whole path of the folder');
     return named;
   }
-  const system = join(SYSTEM_FOLDER, String(uid));
+  const system = join(systemFolder(env), String(uid));
   if (statSync(system, { throwIfNoEntry: false })?.isDirectory()) return system;
   return dataFolder(env, uid);
 }

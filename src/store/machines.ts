@@ -10,3 +10,12 @@ export function machineName(db: Database, machine: number): string {
 export function namedMachine(db: Database, name: string): number {
   return ensureMachine(db, { machineId: `named:${name}`, name });
 }
+
+/**
+ * Row id of what stands for a machine where memory comes from a home that several people shared.
+ * @param key tells it from every other one, for good
+ * @param name for people
+ */
+export function sharedHome(db: Database, key: string, name: string): number {
+  return ensureMachine(db, { machineId: `shared:${key}`, name });
+}

@@ -7,6 +7,7 @@ import { MemoryFiles } from '../../store/memory-files.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
 import { displayName, knownProject, withStore } from '../context.js';
+import { uncreditedFiles, uncreditedLine } from '../credit/uncredited.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
 import { type Advice, notesOf, notesText, type Secrets } from '../memory-notes.js';
@@ -30,12 +31,15 @@ async function list(options: MemoryOptions): Promise<ExitStatus> {
     const project = await knownProject(store, options.project);
     const trees = await listTrees(store, store.trees.ofProject(project.id), project.given);
     const rows = trees.flatMap((tree) => tree.rows);
+    const uncredited = uncreditedFiles(store, project.id);
     if (options.json) {
-      printJson(rows.map(({ micros: _, ...row }) => ({ ...row, notes: row.notes.map(({ text }) => text) })));
+      const files = rows.map(({ micros: _, ...row }) => ({ ...row, notes: row.notes.map(({ text }) => text) }));
+      printJson(uncredited === 0 ? files : [...files, { ...OF_NO_FILE, notes: [uncreditedLine(uncredited)] }]);
       return ExitStatus.done;
     }
     if (rows.length === 0) {
       printLine(`project "${project.name}" has no memory yet`);
+      if (uncredited > 0) printLine(uncreditedLine(uncredited));
       return ExitStatus.done;
     }
     const cells = rows.map((row) => [
@@ -49,11 +53,15 @@ async function list(options: MemoryOptions): Promise<ExitStatus> {
     printTable(['harness', 'file', 'bytes', 'modified', 'versions', ''], cells, [2, 4]);
     const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
     printLine(`\n${counted(rows.length, 'file')}, ${sized(bytes)} of ${sized(limits.bytes)}`);
+    if (uncredited > 0) printLine(uncreditedLine(uncredited));
     for (const { what, todo } of trees.flatMap((tree) => tree.advice))
       complain(todo === undefined ? what : `${what}: ${todo}`);
     return ExitStatus.done;
   });
 }
+
+/** What an entry of `--json` has that is about the project. */
+const OF_NO_FILE = { harness: null, file: null, bytes: null, modified: null, versions: null } as const;
 
 async function listTrees(store: Store, trees: readonly TreeRow[], given: string | undefined) {
   const scanner = new SecretScanner();

@@ -25,6 +25,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   checkout: 'folders',
   folder: 'folders',
   target: 'files',
+  manifest: 'files',
   project: () => fromStore(projects),
   harness: () => harnesses.filter((one) => one.keepsMemory).map(({ name, title }) => ({ text: name, note: title })),
   session: () => fromStore(sessions),

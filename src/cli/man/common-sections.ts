@@ -22,6 +22,7 @@ export const EXIT_STATUSES: readonly Entry[] = [
 
 export const ENVIRONMENT: readonly Entry[] = [
   ['MEND_STORE_DIR', 'Folder of the store, in the place of the default. An absolute path.'],
+  ['MEND_SYSTEM_DIR', 'Folder in the place of /var/lib/mend. An absolute path.'],
   ['XDG_DATA_HOME', 'Folder that has the store in mend/<uid>, by default ~/.local/share.'],
   ['XDG_CONFIG_HOME', 'Folder that has the settings in mend/config.yaml, by default ~/.config.'],
   ['CLAUDE_CONFIG_DIR', "Claude Code's folder, by default ~/.claude."],
