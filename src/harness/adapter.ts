@@ -8,7 +8,7 @@ export interface HarnessPlace {
   /** What the harness is started with, with `HOME` and `PWD` set. */
   readonly env: HarnessEnvironment;
   /**
-   * A folder for this harness and project beside the store, which no other project or harness has, however many
+   * A folder for this harness and project in the user’s data folder, which no other project or harness has, however many
    * checkouts the project has; `prepare` makes it. Undefined while the repository belongs to no project.
    */
   readonly home: string | undefined;

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CodexHome, MADE, threadOf } from '../import/codex-home.js';
 import { Person } from './person.js';
@@ -67,6 +68,45 @@ describe('mend memory import', () => {
     );
     const again = await person.json<Imported[]>('memory', 'import', '--harness', 'codex');
     expect(again.map(({ outcome }) => outcome)).toEqual(['same', 'same']);
+  });
+
+  it('has Codex know what was imported: before it starts, and while it runs', { timeout: 180_000 }, async () => {
+    settle();
+    give();
+    interface Env {
+      readonly environment: Readonly<Record<string, string>>;
+    }
+    const known = async (): Promise<string[]> => {
+      const { environment } = await person.json<Env>('env', 'codex');
+      const db = new Database(join(environment['CODEX_HOME'] ?? '', 'memories_v2_1.sqlite'), { readonly: true });
+      try {
+        return db.prepare<[], string>('SELECT thread_id FROM stage1_outputs ORDER BY 1').pluck().all();
+      } finally {
+        db.close();
+      }
+    };
+    await person.done('memory', 'import', '--harness', 'codex');
+    expect(await known()).toEqual([threadOf(1), threadOf(2)]);
+    // More of it comes while the home is in use.
+    home.enlist(6, { cwd: person.repository });
+    home.sumUp({ of: 6, says: '# Summary 6' });
+    settle();
+    give();
+    const { environment } = await person.json<Env>('env', 'codex');
+    const database = join(environment['CODEX_HOME'] ?? '', 'memories_v2_1.sqlite');
+    const count = (): number => {
+      const db = new Database(database, { readonly: true });
+      try {
+        return db.prepare<[], number>('SELECT count(*) FROM stage1_outputs').pluck().get() ?? 0;
+      } finally {
+        db.close();
+      }
+    };
+    await person.done('memory', 'import', '--harness', 'codex');
+    await expect.poll(count, { timeout: 60_000 }).toBe(3);
+    const held = (): number =>
+      names(join(environment['CODEX_HOME'] ?? '', 'sessions')).filter((name) => name.endsWith('.jsonl')).length;
+    await expect.poll(held, { timeout: 60_000 }).toBe(3);
   });
 
   it('says in a dry run what it would do, and writes nothing anywhere', async () => {

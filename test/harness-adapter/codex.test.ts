@@ -92,6 +92,20 @@ describe('the home of a project', () => {
     prepare({ ...place.env, CODEX_HOME: other });
     expect(readlinkSync(join(place.home, 'auth.json'))).toBe(join(other, 'auth.json'));
   });
+
+  it('leaves a login that was made there to the user home that it was shared with', () => {
+    prepare();
+    const own = join(place.home, 'auth.json');
+    rmSync(own);
+    lay(own, 'one');
+    const other = join(folder, 'other');
+    mkdirSync(other);
+    lay(join(other, 'auth.json'), 'two');
+    prepare({ ...place.env, CODEX_HOME: other });
+    expect(readFileSync(join(users, 'auth.json'), 'utf8')).toBe('one');
+    expect(readFileSync(join(other, 'auth.json'), 'utf8')).toBe('two');
+    expect(readFileSync(own, 'utf8')).toBe('two');
+  });
 });
 
 describe('the version of the memory', () => {
