@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 
 /** Longest wait, in ms, for a sign of life of a mount. */
-const PATIENCE = 2000;
+const PATIENCE = 5000;
 
 /**
  * Asks a mount for a sign of life. Another process does it, which can be killed: a thread of this one that waits for a
