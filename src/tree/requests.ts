@@ -23,8 +23,8 @@ export function settled<T>(view: View, caller: Caller | undefined, work: () => T
   for (let attempt = 1; ; attempt++) {
     try {
       const result = unique === undefined ? work() : requests.during(view.mount, unique, work);
-      // What followed from it is not to be done once more: by then others may have been served.
-      if (unique !== undefined && requests.isApplied(view.mount, unique)) noteDone(view, unique, true);
+      // While it waits others are served: whoever takes over has to know that all of it was done.
+      if (unique !== undefined && result instanceof Promise) noteDone(view, unique, true);
       return result;
     } catch (error) {
       if (!(error instanceof Outdated) || attempt === ATTEMPTS) throw error;
@@ -50,6 +50,12 @@ export function merged<T>(view: View, caller: Caller, work: () => T, attempt = 1
   } finally {
     merger.inPlace = false;
   }
+}
+
+/** Notes of a request that was applied that what follows from it was done, where that must not be done twice. */
+export function onlyOnce(view: View, { unique }: Caller): void {
+  const isApplied = unique !== undefined && view.tree.services.store.requests.isApplied(view.mount, unique);
+  if (isApplied) noteDone(view, unique, true);
 }
 
 /** A request that an earlier process applied and did not answer. */

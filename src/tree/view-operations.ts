@@ -12,7 +12,7 @@ import { create, flush, open, release, reopened } from './opening.js';
 import { read } from './reading.js';
 import { rename } from './renaming.js';
 import * as repeating from './repeating.js';
-import { answered, done, merged, repeated, settled } from './requests.js';
+import { answered, done, merged, onlyOnce, repeated, settled } from './requests.js';
 import { isHidden } from './unseen.js';
 import type { Caller, View } from './view.js';
 import { changeDraft, contentOf, noteWriter, writeThrough } from './writing.js';
@@ -107,7 +107,14 @@ export class ViewOperations {
     const view = this.#view;
     const before = repeated(view, caller);
     if (before) return repeating.repeatRename(view, caller, { parent, name, newParent, newName, flags }, before);
-    return done(merged(view, caller, () => rename(view, caller, parent, name, newParent, newName, flags)));
+    return done(
+      merged(view, caller, () => {
+        const told = rename(view, caller, parent, name, newParent, newName, flags);
+        // What sessions know moves with a name: a second time it would be overwritten by what they know of the old one.
+        onlyOnce(view, caller);
+        return told;
+      }),
+    );
   }
 
   open(caller: Caller, id: number, flags: number) {

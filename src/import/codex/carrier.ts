@@ -13,7 +13,7 @@ import type { Skipped } from '../folder-reader.js';
 import { takeIn } from '../take-in.js';
 import { conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
-import { ownerByProject, ownerByRepository } from './conversation-owner.js';
+import { type ConversationOwner, ownerByProject, ownerByRepository } from './conversation-owner.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
 import { bringSummaries, type MetaOf, SUMMARY_DATABASES, summedUpSince, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
@@ -118,11 +118,25 @@ async function take(
   }
   skipped.push(
     ...(await unlessBroken('sessions', async () => {
-      await takeConversations(store, { tree: tree.id, home, id }, ownerByProject(store, tree.project), limits);
+      await takeConversations(store, { tree: tree.id, home, id }, ownerFor(store, tree.project, hurry), limits);
       return undefined;
     })),
   );
   return skipped;
+}
+
+/** How long, in ms, looks in a hurry go by what was found out of folders: to look into one starts Git. */
+const OWNER_FOR = 60_000;
+const owners = new WeakMap<Store, Map<number, { readonly owner: ConversationOwner; readonly until: number }>>();
+
+function ownerFor(store: Store, project: number, hurry: boolean): ConversationOwner {
+  const known = owners.get(store) ?? new Map();
+  owners.set(store, known);
+  const last = known.get(project);
+  if (hurry && last && performance.now() < last.until) return last.owner;
+  const owner = ownerByProject(store, project);
+  known.set(project, { owner, until: performance.now() + OWNER_FOR });
+  return owner;
 }
 
 /** What databases were like when they were copied last, by their path. */

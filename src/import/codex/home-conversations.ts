@@ -87,6 +87,8 @@ async function newest(
     if (stored?.mtime !== mtime || length > size) {
       const meta = metaOf(home, file);
       if (!meta || !(await owner.owns(meta))) continue;
+      // The rest would be the first to go again.
+      if (bytes + size > conversationBytes) break;
       const whole = readLines(home, file);
       // What has only its first line is no conversation (yet).
       if (!whole || whole.indexOf('\n') === whole.length - 1) continue;
@@ -94,8 +96,6 @@ async function newest(
       // The other one was held on with, on another machine.
       if (stored && !grown && stored.mtime > mtime) continue;
       length = whole.length;
-      // The rest would be the first to go again.
-      if (bytes + length > conversationBytes) break;
       const conversation = { thread, place, mtime, size: length, sha256: sha256(whole) };
       taken.push({ conversation, bytes: grown ? whole.subarray(stored.size) : whole, grown });
     }
