@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { deathsOf, killAtRandom } from '../mounted/survivor.js';
-import { CLAUDE_CODE_VERSION, installClaudeCode } from './claude-code.js';
 import { SESSION_TIMEOUT_MS } from './session.js';
-import { type Home, Workspace } from './workspace.js';
+import { withClaudeCode } from './with-claude-code.js';
 
 /** Length of the run in seconds; `scripts/reliability` makes it longer. */
 const SECONDS = Number(process.env['MEND_SURVIVE'] ?? 20);
@@ -11,27 +10,12 @@ const SECONDS = Number(process.env['MEND_SURVIVE'] ?? 20);
 const LANES = 2;
 const TIMEOUT_MS = SECONDS * 1000 + 2 * SESSION_TIMEOUT_MS;
 
-const program = process.env['MEND_HARNESS'] ? await installClaudeCode() : { unreachable: 'MEND_HARNESS is not set' };
-const skipped = 'unreachable' in program ? ` (skipped: ${program.unreachable})` : '';
-
-describe.skipIf(skipped)(`Claude Code ${CLAUDE_CODE_VERSION}${skipped}`, { timeout: TIMEOUT_MS }, () => {
-  let workspace: Workspace;
-  let home: Home;
-
-  beforeAll(async () => {
-    if ('unreachable' in program) throw new Error(program.unreachable);
-    workspace = await Workspace.open(program.binary);
-    await workspace.createRepository();
-    home = await workspace.mount(workspace.home);
-  }, TIMEOUT_MS);
-
-  afterAll(() => workspace?.close(), TIMEOUT_MS);
-
+withClaudeCode('', TIMEOUT_MS, (place) => {
   /** One session: it adds a line to the index, writes a topic, and reads both. */
   async function save(lane: number, turn: number): Promise<void> {
-    const [index, topic] = [join(home.memory, 'MEMORY.md'), join(home.memory, `lane-${lane}-${turn}.md`)];
+    const [index, topic] = [join(place.home.memory, 'MEMORY.md'), join(place.home.memory, `lane-${lane}-${turn}.md`)];
     const line = (at: number): string => `- lane ${lane}: turn ${at}`;
-    const session = await workspace.session(home, async function* () {
+    const session = await place.workspace.session(place.home, async function* () {
       yield { tool: 'Read', input: { file_path: index } };
       yield { tool: 'Edit', input: { file_path: index, old_string: line(turn - 1), new_string: line(turn) } };
       yield { tool: 'Write', input: { file_path: topic, content: `Learned in turn ${turn} of lane ${lane}.\n` } };
@@ -45,12 +29,14 @@ describe.skipIf(skipped)(`Claude Code ${CLAUDE_CODE_VERSION}${skipped}`, { timeo
 
   it(`notices nothing of a server that is killed again and again for ${SECONDS} s`, async () => {
     const lanes = Array.from({ length: LANES }, (_, lane) => lane);
-    const index = join(home.memory, 'MEMORY.md');
-    await workspace.put(
+    const index = join(place.home.memory, 'MEMORY.md');
+    await place.workspace.put(
       index,
       lanes.map((lane) => `- lane ${lane}: turn 0\n\n${'- beds: four\n'.repeat(5)}\n`).join(''),
     );
-    const status = JSON.parse(await workspace.mend(home.path, 'status', '--json')) as { supervisor_pid: number };
+    const status = JSON.parse(await place.workspace.mend(place.home.path, 'status', '--json')) as {
+      supervisor_pid: number;
+    };
     const killing = killAtRandom(status.supervisor_pid, SECONDS);
     const end = Date.now() + SECONDS * 1000;
     const turns = await Promise.all(
@@ -61,16 +47,16 @@ describe.skipIf(skipped)(`Claude Code ${CLAUDE_CODE_VERSION}${skipped}`, { timeo
       }),
     );
     const kills = await killing;
-    const saved = await workspace.read(index);
+    const saved = await place.workspace.read(index);
     for (const lane of lanes) {
       expect(saved).toContain(`- lane ${lane}: turn ${turns[lane]}\n`);
       for (let turn = 1; turn <= (turns[lane] ?? 0); turn++) {
-        expect(await workspace.read(join(home.memory, `lane-${lane}-${turn}.md`))).toBe(
+        expect(await place.workspace.read(join(place.home.memory, `lane-${lane}-${turn}.md`))).toBe(
           `Learned in turn ${turn} of lane ${lane}.\n`,
         );
       }
     }
-    expect(deathsOf(join(workspace.home, 'store'))).toBe(kills.length);
+    expect(deathsOf(join(place.workspace.home, 'store'))).toBe(kills.length);
     expect(kills.length).toBeGreaterThan(SECONDS / 10);
     console.log(`kills ${kills.length} in ${SECONDS} s; sessions of Claude Code ${turns.reduce((a, b) => a + b)}`);
   });
