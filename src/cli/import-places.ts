@@ -87,6 +87,7 @@ export function copiedPlaces(name: string | undefined, root: string, copy: strin
   if (folder === root)
     throw new MendError(`${shown} is the repository itself: name the folder with the copy of its memory for --from`);
   const has = (path: string): boolean => isWithin(folder, path);
+  refuseMixed(shown, name, has, (within) => (has(within) ? readdirSync(join(folder, within)) : names));
   const [first, ...others] = name === undefined ? memoryHarnesses : withArchive(memoryHarness(name));
   const places = others.flatMap((harness) => {
     const within = has(harness.name) ? harness.name : harness.memoryInCopy(root, has, names);
@@ -103,6 +104,28 @@ export function copiedPlaces(name: string | undefined, root: string, copy: strin
   throw new MendError(
     `${shown} holds other files than memory, and no memory of ${first?.title} for a repository at this path: name the memory folder itself for --from`,
   );
+}
+
+/**
+ * The memory of a harness with a home for each project cannot be taken from its files alone, and is not another harness's.
+ * @throws {MendError} where an export has such files, and nothing says what they are
+ */
+function refuseMixed(
+  shown: string,
+  name: string | undefined,
+  has: (path: string) => boolean,
+  namesIn: (within: string) => readonly string[],
+): void {
+  for (const harness of memoryHarnesses.filter(({ homePerProject }) => homePerProject)) {
+    if (name === undefined && has(harness.name))
+      throw new MendError(
+        `${shown} has a folder "${harness.name}", which may be memory of ${harness.title} from an export: name the harness that all files in it are of, as with --harness claude, or take that folder out`,
+      );
+    if (name === harness.name && harness.memoryInCopy('', has, namesIn(harness.name)) === undefined)
+      throw new MendError(
+        `${shown} is no copy of a home of ${harness.title}: its memory cannot be imported from files of an export; "mend store backup" takes it along`,
+      );
+  }
 }
 
 /** True when a folder has no file that an import would take, or name. */

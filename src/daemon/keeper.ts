@@ -53,6 +53,8 @@ export class Keeper {
 
   /** Says that everything is loaded, and waits until it is this server's turn. */
   async turn(): Promise<Inheritance> {
+    // It went before this process could hear of it.
+    if (!process.connected) process.exit(0);
     this.#say({ kind: 'loaded' });
     const { held, lost, deaths } = await this.#went;
     const received: (HeldEntry & { fd: number })[] = [];

@@ -206,3 +206,43 @@ it(
   },
   TIMEOUT_MS,
 );
+
+it(
+  'settings that are a pipe keep nobody waiting, and a home that cannot be entered is the matter of its project alone',
+  async () => {
+    const other = join(person.user.home, 'kitchen');
+    await person.user.run(['git', 'init', '--quiet', other]);
+    const settings = join(person.user.home, '.codex/config.toml');
+    await shell('rm "$1" && mkfifo "$1"', settings);
+    const { environment } = await env();
+    await shell('rm "$1"; chmod 000 "$2"', settings, environment['CODEX_HOME'] ?? '');
+    for (const command of [['status'], ['mount'], ['session'], ['daemon', 'restart']])
+      expect(await person.mend(command, { cwd: other }), command.join(' ')).toMatchObject({ code: 0, stderr: '' });
+    expect((await env(person.user.home, other)).memory).not.toBe('');
+    // Its next start gives it back to its user.
+    expect(await env()).toMatchObject({ environment });
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  'what an export has of Codex is not taken for memory of another, and said to be no home',
+  async () => {
+    const { memory } = await env();
+    await shell(
+      'mkdir "$1/rollout_summaries"; echo beans >"$1/MEMORY.md"; echo a >"$1/rollout_summaries/a.md"',
+      memory,
+    );
+    const out = join(person.user.home, 'out');
+    await person.done('memory', 'export', out);
+    const from = ['memory', 'import', '--from', out, '--machine', 'desktop'];
+    const unnamed = await person.mend(from);
+    expect(unnamed).toMatchObject({ code: 1, stdout: '' });
+    expect(unnamed.stderr).toContain('has a folder "codex", which may be memory of Codex from an export');
+    const named = await person.mend([...from, '--harness', 'codex']);
+    expect(named).toMatchObject({ code: 1, stdout: '' });
+    expect(named.stderr).toContain('is no copy of a home of Codex');
+    expect((await person.json<{ harness: string }[]>('memory')).every(({ harness }) => harness === 'codex')).toBe(true);
+  },
+  TIMEOUT_MS,
+);

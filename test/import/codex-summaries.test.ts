@@ -127,6 +127,19 @@ describe('summaries', () => {
     expect(home.says()).toEqual({ 2: 'said' });
   });
 
+  it('stay when the file of an earlier one of the same conversation is removed', async () => {
+    const home = freshHome().sumUp({ of: 1, updated: MADE + 60 });
+    await take(home);
+    const at = (seconds: number): Buffer =>
+      Buffer.from(
+        `thread_id: ${threadOf(1)}\nupdated_at: ${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00\n\nsaid\n`,
+      );
+    codexCarrier.removed(store, tree, 'rollout_summaries/earlier.md', at(MADE));
+    expect(stored()).toEqual({ 1: 'said' });
+    codexCarrier.removed(store, tree, 'rollout_summaries/now.md', at(MADE + 60));
+    expect(stored()).toEqual({});
+  });
+
   it('are counted by Codex in each home for itself', async () => {
     const home = freshHome().sumUp({ of: 1 });
     const use = (one: CodexHome, sql: string) => {

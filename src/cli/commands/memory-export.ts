@@ -38,7 +38,8 @@ const HELP = `
 The files of Claude Code lie at the top, as in its memory folder, those of
 another harness in a folder of its name. Times and modes are kept; history
 and local files are not exported. Nothing that is there already is replaced.
-"mend memory import --from <folder> --machine <name>" reads such a folder.`;
+"mend memory import --from <folder> --machine <name>" reads such a folder, but
+not the memory of Codex, which "mend store backup" takes along.`;
 
 async function exportMemory(target: string, options: ExportOptions): Promise<ExitStatus> {
   if (target === '') throw usageError('the target of the export has no name: name a folder or an archive');

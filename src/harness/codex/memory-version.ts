@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { isSystemError } from '../../errors.js';
@@ -38,6 +38,8 @@ const SETTINGS = 'config.toml';
 /** `memories.version` in a file of settings. A file that cannot be read or parsed is for Codex to complain of. */
 function configuredVersion(file: string): MemoryVersion | undefined {
   try {
+    // A pipe would keep whoever reads it waiting.
+    if (!statSync(file).isFile()) return undefined;
     const { memories } = parse(readFileSync(file, 'utf8'));
     const version = typeof memories === 'object' && 'version' in memories ? memories['version'] : undefined;
     return version === 'v1' || version === 'v2' ? version : undefined;

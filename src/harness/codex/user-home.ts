@@ -19,7 +19,8 @@ export function readMark(home: string): HomeMark | undefined {
     const mark = JSON.parse(readFileSync(join(home, MARK), 'utf8')) as Partial<HomeMark>;
     return typeof mark.id === 'string' && typeof mark.user === 'string' ? { id: mark.id, user: mark.user } : undefined;
   } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR') || error instanceof SyntaxError) return undefined;
+    // One that cannot be entered is no reason to leave all other memory alone.
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR', 'EACCES') || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

@@ -48,6 +48,12 @@ export function threadOfFile(path: string, bytes: Buffer): string | undefined {
   return /^thread_id: ([0-9A-Za-z-]+)$/m.exec(bytes.subarray(0, 4096).toString())?.[1];
 }
 
+/** Whether a file says itself that it is the summary of an earlier state. @param updated seconds since the epoch */
+export function isOlder(bytes: Buffer, updated: number): boolean {
+  const said = /^updated_at: (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00)$/m.exec(bytes.subarray(0, 4096).toString())?.[1];
+  return said !== undefined && Date.parse(said) < updated * 1000;
+}
+
 function stemOf(thread: string, updated: number, slug: string): string {
   const began = bareMeta(thread, updated, '').timestamp.slice(0, 19).replaceAll(':', '-');
   let rest = Number.parseInt(thread.replaceAll('-', '').slice(-8), 16) % DIGITS.length ** HASH_LENGTH;
