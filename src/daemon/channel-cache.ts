@@ -12,8 +12,9 @@ import { log } from '../log.js';
 import type { KernelCache } from '../tree/kernel-cache.js';
 import type { TreeNode } from '../tree/node.js';
 import { aliasOf } from '../tree/sharing.js';
-import type { Announcement } from '../tree/tree.js';
-import type { View } from '../tree/view.js';
+import type { Announcement, Names } from '../tree/tree.js';
+import type { Outdating, View } from '../tree/view.js';
+import { notifyApart } from './notify-apart.js';
 
 const ENOENT = 2;
 const EPOCH = incrementEpoch();
@@ -47,15 +48,24 @@ export class ChannelCache implements KernelCache {
   }
 
   /**
-   * Has the kernel forget every attribute that it knows of a mount.
-   * @param withNames the names as well. A program that has a file open then sees it as deleted in proc_pid_fd(5), and
+   * Has the kernel forget every attribute that it knows of a mount, and names that it may know wrongly.
+   * @param names undefined for all of them. A program that has a file open then sees it as deleted in proc_pid_fd(5), and
    *   Claude Code refuses to read what is replaced between its check and its look there.
    */
-  forgetAll(view: View, withNames: boolean): Promise<void> {
+  takeOver(view: View, names: Names | undefined): Outdating {
     const nodes = [...view.tree.nodes.values(), ...view.locals];
-    const named = withNames ? nodes : [];
-    const names = named.flatMap((node) => (node.parent ? [{ parent: node.parent, name: node.name }] : []));
-    return this.forget({ attributes: nodes, names });
+    if (!names) {
+      const all = nodes.flatMap((node) => (node.parent ? [{ parent: node.parent, name: node.name }] : []));
+      const told = this.forget({ attributes: nodes, names: all });
+      return { attributes: told, names: told };
+    }
+    return {
+      attributes: this.forget({ attributes: nodes, names: [] }),
+      names: this.#tell(async (channel, connection) => {
+        const messages = names.map((place) => this.#expiry(connection, place));
+        await sendApart(channel, messages, PATIENCE);
+      }),
+    };
   }
 
   async forget(news: Announcement): Promise<void> {
@@ -68,7 +78,7 @@ export class ChannelCache implements KernelCache {
    * into the cache: so it is told twice.
    * @param gone names that are not there any more
    */
-  async expireAll(view: View, gone: Announcement['names'] = []): Promise<void> {
+  async expireAll(view: View, gone: Names = []): Promise<void> {
     await this.#tell(async (channel, connection) => {
       await this.#expire(channel, connection, view, gone);
       await new Promise((resolve) => setTimeout(resolve, SETTLES));
@@ -87,22 +97,22 @@ export class ChannelCache implements KernelCache {
     }
   }
 
-  async #expire(channel: Channel, connection: Agreement, view: View, gone: Announcement['names']): Promise<void> {
+  async #expire(channel: Channel, connection: Agreement, view: View, gone: Names): Promise<void> {
     const nodes = [...view.tree.nodes.values(), ...view.locals, ...view.tree.departed.values()];
-    const canExpire = Number(connection.protocol.split('.')[1]) >= MINOR_EXPIRE_ONLY;
-    const sent: Promise<number>[] = [];
-    const expire = ({ parent, name }: Announcement['names'][number]): void => {
-      const [id = 1] = this.#idsOf(parent);
-      sent.push(channel.notify(canExpire ? expireEntry(id, name) : invalidateEntry(id, name)));
-    };
-    gone.forEach(expire);
+    const messages = gone.map((place) => this.#expiry(connection, place));
     for (const node of nodes) {
       if (node.lookups === 0 && node.id !== this.#root) continue;
       for (const id of this.#idsOf(node))
-        sent.push(channel.notify(node.kind === 'file' ? invalidatePages(id) : invalidateAttributes(id)));
-      if (node.parent) expire({ parent: node.parent, name: node.name });
+        messages.push(node.kind === 'file' ? invalidatePages(id) : invalidateAttributes(id));
+      if (node.parent) messages.push(this.#expiry(connection, { parent: node.parent, name: node.name }));
     }
-    await Promise.race([Promise.all(sent), later(PATIENCE_MOST)]);
+    await sendApart(channel, messages, PATIENCE_MOST);
+  }
+
+  #expiry({ protocol }: Agreement, { parent, name }: Names[number]): Buffer {
+    const canExpire = Number(protocol.split('.')[1]) >= MINOR_EXPIRE_ONLY;
+    const [id = 1] = this.#idsOf(parent);
+    return canExpire ? expireEntry(id, name) : invalidateEntry(id, name);
   }
 
   /** What the kernel may call a node: a file can have a second id. */
@@ -130,6 +140,11 @@ export class ChannelCache implements KernelCache {
     const failed = results.find((code) => code < 0 && code !== -ENOENT);
     if (failed !== undefined) log('debug', 'kernel did not take a notification', { errno: -failed });
   }
+}
+
+/** Has the kernel take notifications that wait for what is under way in a folder; waits for `patience` ms at most. */
+async function sendApart({ descriptor }: Channel, messages: readonly Buffer[], patience: number): Promise<void> {
+  if (descriptor !== undefined) await Promise.race([notifyApart(descriptor, messages), later(patience)]);
 }
 
 function later(ms: number): Promise<number[]> {

@@ -29,7 +29,7 @@ import { Pulse } from './pulse.js';
 import { rehearse } from './rehearsal.js';
 import { SharedSessions } from './shared-sessions.js';
 import { ThreadedMerger } from './threaded-merger.js';
-import { forgetTold, noteTold, wasToldOfAll } from './told.js';
+import { forgetTold, noteTold, untold } from './told.js';
 import { treeServices } from './tree-services.js';
 
 /** How often, in ms, work that can wait is done: flushing the log to disk, times of folders, the feed of a silent writer. */
@@ -215,8 +215,7 @@ export class MountServer {
     for (const mounted of served) {
       const { view, cache, features } = mounted;
       this.#open(mounted, { ready() {}, ended() {} }, features);
-      const wasTold = wasToldOfAll(view.mount, this.#services.journal, this.#store.feed.last());
-      view.outdated = cache.forgetAll(view, !wasTold);
+      view.outdated = cache.takeOver(view, untold(view, this.#services.journal, this.#store));
     }
     this.#shared.expire();
     setTimeout(() => {

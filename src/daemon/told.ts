@@ -1,4 +1,7 @@
 import type { Journal } from '../ports/journal.js';
+import type { Store } from '../store/store.js';
+import type { Names } from '../tree/tree.js';
+import type { View } from '../tree/view.js';
 import type { Mounted } from './server.js';
 
 /**
@@ -13,9 +16,20 @@ export function noteTold(mounts: Iterable<Mounted>, journal: Journal, seen: numb
   }
 }
 
-/** Whether the kernel of a mount had been told of everything, up to the newest number of the feed. */
-export function wasToldOfAll(mount: number, journal: Journal, newest: number): boolean {
-  return journal.get(keyOf(mount)) === newest;
+/**
+ * Names that memory has left since the kernel of a mount was last told of everything; undefined when nobody knows. What
+ * came by requests of its own that wait for an answer it will know by that.
+ */
+export function untold({ mount, tree }: View, journal: Journal, { feed, requests }: Store): Names | undefined {
+  const told = journal.get(keyOf(mount));
+  const vacated = typeof told === 'number' ? feed.vacatedSince(told) : undefined;
+  const own = requests.movedEarlier(mount);
+  const times = (node: number): number => vacated?.filter((one) => one.node === node).length ?? 0;
+  return vacated?.flatMap(({ node, parent, name }) => {
+    const directory = tree.nodes.get(parent);
+    if (directory?.kind !== 'directory' || (own.has(node) && times(node) === 1)) return [];
+    return [{ parent: directory, name }];
+  });
 }
 
 export function forgetTold(mount: number, journal: Journal): void {

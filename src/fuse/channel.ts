@@ -80,6 +80,11 @@ export class Channel {
     this.#channel = channel;
   }
 
+  /** The descriptor of the mount; undefined once nothing is served any more. */
+  get descriptor(): number | undefined {
+    return this.#channel && this.#fd;
+  }
+
   /** Sends a notification from the channel's own thread; resolves with 0 or `-errno` when the kernel has taken it. */
   notify(message: Buffer): Promise<number> {
     return new Promise((resolve) => {

@@ -26,6 +26,12 @@ export interface Known {
   readonly looked: Sight | undefined;
 }
 
+/** What a process saved, and has not looked at since. */
+export interface Unread {
+  readonly pid: number;
+  readonly content: number;
+}
+
 /** One row to be stored: the content known last. */
 export interface UnsavedKnowledge extends Sight {
   readonly session: Session;
@@ -136,6 +142,15 @@ export class Knowledge {
     const read = again ? { ...last, times: last.times + 1 } : { content, pid, at, times: 1 };
     const looked = before?.echo ? last : again ? before?.looked : undefined;
     this.#set(session, tree, path, { settled, read, by: still, echo, looked });
+  }
+
+  /** What processes wrote that have not read the file since, where that is not its head and was not before `since`. */
+  unread(tree: number, path: string, head: number, since: number): readonly Unread[] {
+    const unread: Unread[] = [];
+    for (const { settled, read, by } of this.#paths.get(keyOf(tree, path))?.values() ?? [])
+      if (by !== 0 && !read && settled && settled.content !== head && settled.content !== null && settled.at > since)
+        unread.push({ pid: by, content: settled.content });
+    return unread;
   }
 
   /** Notes that a session read a part of a file. That counts only where it knows nothing else. */

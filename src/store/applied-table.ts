@@ -74,6 +74,12 @@ export class AppliedTable implements Requests {
     return came;
   }
 
+  /** Nodes that requests moved or removed which an earlier process may not have answered. */
+  movedEarlier(mount: number): Set<number> {
+    const came = [...(this.#mounts.get(mount)?.earlier.values() ?? [])];
+    return new Set(came.flatMap(({ node, target }) => [node ?? [], target ?? []].flat()));
+  }
+
   /** Runs `work`, whose transactions are those of a request. */
   during<T>(mount: number, request: number, work: () => T): T {
     const before = this.#current;

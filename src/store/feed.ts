@@ -11,6 +11,14 @@ export interface Change {
   readonly node: number;
 }
 
+/** A name that a node has left. */
+export interface Vacated {
+  readonly node: number;
+  /** The folder's node. */
+  readonly parent: number;
+  readonly name: string;
+}
+
 /** In the place of a node: contents were purged, and nobody is to keep them in memory. */
 export const PURGED = 0;
 
@@ -21,6 +29,9 @@ export class Feed {
   readonly #after;
   readonly #prune;
   readonly #first;
+  readonly #vacated;
+  readonly #pruneVacated;
+  readonly #forgetVacated;
   /** Newest row that this connection wrote or was told of; a lower number means changes are applied twice, a higher that some are missed. */
   seen: number;
 
@@ -30,6 +41,9 @@ export class Feed {
     this.#after = db.prepare<[number], Change>('SELECT seq, tree, node FROM change WHERE seq > ? ORDER BY seq');
     this.#first = db.prepare<[], number>('SELECT min(seq) FROM change').pluck();
     this.#prune = db.prepare('DELETE FROM change WHERE seq <= (SELECT max(seq) FROM change) - ?');
+    this.#vacated = db.prepare<[number], Vacated>('SELECT node, parent, name FROM vacated WHERE seq >= ?');
+    this.#pruneVacated = db.prepare('DELETE FROM vacated WHERE seq < (SELECT max(seq) FROM change) - ?');
+    this.#forgetVacated = db.prepare('DELETE FROM vacated');
     this.seen = this.last();
   }
 
@@ -54,8 +68,21 @@ export class Feed {
     return rows;
   }
 
+  /** Names that memory has left since a row; undefined when that is not known any more. */
+  vacatedSince(seq: number): Vacated[] | undefined {
+    if ((this.#first.get() ?? 0) > seq + 1) return undefined;
+    if (this.#after.all(seq).some(({ node }) => node === PURGED)) return undefined;
+    return this.#vacated.all(seq);
+  }
+
+  /** Forgets the names that memory has left; what was purged must not be among them. A `PURGED` row has to follow. */
+  forgetVacated(): void {
+    this.#forgetVacated.run();
+  }
+
   /** Deletes the rows that no daemon should still need. */
   prune(): void {
     this.#prune.run(KEPT);
+    this.#pruneVacated.run(KEPT);
   }
 }

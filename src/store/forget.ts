@@ -22,7 +22,8 @@ export function forgetProject(store: Store, project: number): Forgotten {
       .get(...values) as number) ?? 0;
   const { files } = store.trees.usage(project);
   let versions = 0;
-  for (const { id } of store.trees.ofProject(project)) {
+  const trees = store.trees.ofProject(project);
+  for (const { id } of trees) {
     versions += count('SELECT count(*) FROM version WHERE tree = ?', id);
     const idsOf = (table: 'draft' | 'node'): number[] =>
       db.prepare(`SELECT id FROM ${table} WHERE tree = ?`).pluck().all(id) as number[];
@@ -30,8 +31,9 @@ export function forgetProject(store: Store, project: number): Forgotten {
     for (const node of idsOf('node')) store.deleteLocal(node);
     // The rest of its rows goes with it.
     db.prepare('DELETE FROM tree WHERE id = ?').run(id);
-    store.recordChange(id, PURGED);
   }
+  store.feed.forgetVacated();
+  for (const { id } of trees) store.recordChange(id, PURGED);
   store.projects.remove(project);
   for (let ids = store.contents.unreferenced([]); ids.length > 0; ids = store.contents.unreferenced([]))
     store.contents.sweep(ids, []);

@@ -73,6 +73,7 @@ export function purge(store: Store, target: PurgeTarget, isServed: (owner: strin
     for (let ids = store.contents.unreferenced([]); ids.length > 0; ids = store.contents.unreferenced([]))
       store.contents.sweep(ids, []);
     rows.markUnscrubbed();
+    store.feed.forgetVacated();
     store.recordChange(tree.id, PURGED);
     store.contents.forget();
     const versions = history.filter(({ content }) => chosen === undefined || content === chosen);

@@ -1,6 +1,9 @@
 import { KEEP } from './kernel-cache.js';
-import type { FileNode, TreeNode } from './node.js';
+import { type FileNode, pathOf, type TreeNode } from './node.js';
 import type { Caller, View } from './view.js';
+
+/** How long after its save, in µs, a process that has not opened the file since sees the length of what it wrote. */
+const OWN_LENGTH = 5_000_000;
 
 /** Attributes of a node as one caller sees them. Times are µs since the epoch, sizes bytes. */
 export interface Attributes {
@@ -50,10 +53,14 @@ export function attributesOf(view: View, node: TreeNode, caller: Caller): Attrib
     // Who read it while it was memory goes on reading that.
     return heldAttributes(view, node, caller) ?? { attr, attrValid: KEEP };
   }
-  const special = draftAttributes(view, node, caller) ?? heldAttributes(view, node, caller);
+  const now = view.tree.services.clock();
+  const special =
+    draftAttributes(view, node, caller) ??
+    heldAttributes(view, node, caller) ??
+    savedAttributes(view, node, caller, now);
   if (special) return special;
   const { attr } = headAttributes(node, 0);
-  return { attr, attrValid: view.settling.validity(node, attr, view.tree.services.clock()) };
+  return { attr, attrValid: view.settling.validity(node, attr, now) };
 }
 
 function fileAttributes(node: FileNode, size: number, mtime: number): Attributes {
@@ -93,4 +100,34 @@ function heldAttributes(view: View, node: FileNode, caller: Caller): AttributesA
     return { attr: fileAttributes(node, size, node.mtime), attrValid: 0 };
   }
   return headAttributes(node, 0);
+}
+
+/**
+ * A process that saved the file sees the length of what it wrote until it opens the file again, also when that was
+ * merged: Claude Code compares the two after each save, and tells its model that a save with another length failed.
+ */
+function savedAttributes(view: View, node: FileNode, caller: Caller, now: number): AttributesAnswer | undefined {
+  const { content, parent, ctime } = node;
+  if (content === null || !parent || now - ctime >= OWN_LENGTH) return undefined;
+  const { knowledge, store } = view.tree.services;
+  const unread = knowledge.unread(view.tree.id, pathOf(node), content, now - OWN_LENGTH);
+  if (unread.length === 0) return undefined;
+  const { pid, session } = view.caller(caller);
+  const own = unread.find((one) => one.pid === pid);
+  if (!own || hasOpened(view, node, pid, session.key)) return headAttributes(node, 0);
+  return { ...headAttributes(node, 0), attr: fileAttributes(node, store.content(own.content).length, node.mtime) };
+}
+
+/** Whether a process has the newest content of a file open. */
+function hasOpened(view: View, node: FileNode, pid: number, session: string): boolean {
+  for (const reader of node.readers) if (reader.pid === pid && reader.content === node.content) return true;
+  for (const handle of view.handles.values())
+    if (
+      handle.kind === 'write' &&
+      handle.node === node &&
+      handle.session.key === session &&
+      handle.snapshot === node.content
+    )
+      return true;
+  return false;
 }

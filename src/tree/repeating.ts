@@ -19,10 +19,11 @@ import { dropDraft, noteChange, noteWriter } from './writing.js';
  * forgotten what they may not have been told of.
  */
 
-/** Resolves when every kernel was told of what the earlier process committed. */
+/** Resolves when every kernel was told of what the earlier process committed. A request holds names of its own kernel. */
 function told(view: View): Promise<unknown> {
-  const all = [...view.tree.views].map(({ outdated }) => outdated);
-  return Promise.all([...all, view.tree.services.tellPeers()]);
+  const all = [...view.tree.views].flatMap(({ outdated }) => [outdated?.attributes, outdated?.names]);
+  const awaited = all.filter((each) => each !== view.outdated?.names);
+  return Promise.all([...awaited, view.tree.services.tellPeers()]);
 }
 
 const answerOnceTold = <T>(view: View, answer: T): Promise<T> => told(view).then(() => answer);

@@ -32,8 +32,11 @@ export interface TreeServices {
 /** What kernels have to be told of a change they did not make themselves. */
 export interface Announcement {
   readonly attributes: readonly TreeNode[];
-  readonly names: readonly { readonly parent: DirectoryNode; readonly name: string }[];
+  readonly names: Names;
 }
+
+/** Names in folders. */
+export type Names = readonly { readonly parent: DirectoryNode; readonly name: string }[];
 
 /** The memory of one project and harness, shared by every mount of it. */
 export class Tree {

@@ -30,6 +30,13 @@ export interface NameRules {
   temporaryFor(path: string): string | undefined;
 }
 
+/** What a kernel is to forget; each resolves when it has. */
+export interface Outdating {
+  readonly attributes: Promise<unknown>;
+  /** The kernel takes it once no change in the names' folders is under way. */
+  readonly names: Promise<unknown>;
+}
+
 /** How one mount shows a tree: memory as everybody sees it, and the local files that only this mount has. */
 export class View {
   readonly tree: Tree;
@@ -42,8 +49,8 @@ export class View {
   readonly settling = new Settling();
   /** Requests that were done and wait for their answer. */
   readonly doneBefore = new Set<number>();
-  /** After a takeover: resolves when the kernel has forgotten what the earlier process may not have told it. */
-  outdated: Promise<unknown> | undefined;
+  /** After a takeover: what the earlier process may not have told the kernel. */
+  outdated: Outdating | undefined;
   /** Whether a caller sees something else in the place of memory by now, so that nothing of it may be done here. */
   isShutOut: (caller: Caller) => boolean = () => false;
   readonly #names: NameRules;
@@ -251,13 +258,22 @@ export class View {
     if (given === own) this.#lookups.delete(node);
     else this.#lookups.set(node, own - given);
     node.lookups -= given;
-    // A kernel forgets all that it has looked up at once: more than was counted here, or just that, is everything.
-    if (count >= own && this.#inherited.delete(node)) node.lookups--;
+    // A kernel forgets all that it has looked up at once: more than was counted here, or just that, is everything. But it
+    // also gives back a single lookup that led elsewhere than the one before; then the file may be open.
+    if (count >= own && this.#inherited.has(node) && !(count === 1 && this.#hasOpen(node))) {
+      this.#inherited.delete(node);
+      node.lookups--;
+    }
     if (node.lookups > 0 || node.parent || node === this.tree.root) return;
     this.tree.nodes.delete(node.id);
     this.#locals.delete(node.id);
     this.tree.departed.delete(node.id);
     this.tree.forget(node);
+  }
+
+  #hasOpen(node: TreeNode): boolean {
+    for (const handle of this.handles.values()) if (handle.node === node) return true;
+    return false;
   }
 
   /** Leaves the tree: the mount is gone, and its kernel with all that it had looked up. */

@@ -149,6 +149,30 @@ withClaudeCode('', TIMEOUT_MS, (place) => {
     ]);
   });
 
+  it('is told of no failure when what it writes is merged', async () => {
+    const path = join(place.home.memory, INDEX);
+    await place.workspace.put(path, '- figs: two\n');
+
+    const session = await place.workspace.session(place.home, async function* () {
+      await place.workspace.shell('printf "%s\\n" "- plums: one" >> "$1"', path);
+      yield write(path, '- figs: two\n- quinces: four\n');
+      yield read(path);
+      return 'Saved.';
+    });
+
+    expect(session.opening).toContain('figs: two');
+    expect(session.results).toEqual([
+      { failed: false, text: expect.any(String) },
+      { failed: false, text: expect.stringContaining('plums: one') },
+    ]);
+    expect((await place.workspace.read(path)).split('\n').sort()).toEqual([
+      '',
+      '- figs: two',
+      '- plums: one',
+      '- quinces: four',
+    ]);
+  });
+
   it('uses the same memory in a linked worktree', async () => {
     await place.workspace.put(join(place.home.memory, INDEX), '- apples: three rows\n');
 

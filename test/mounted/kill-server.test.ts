@@ -19,13 +19,15 @@ test.each([
       const { supervisor_pid: supervisor } = await stage.status();
       if (supervisor === null) throw new Error('no supervisor runs');
       const plain = join(stage.user.home, 'plain');
-      await stage.sh('mkdir "$1"; echo 0 >"$1/saved.md"; printf "turn 0\\n" >"$2/saved.md"', plain, folder);
-      const start = (role: string, name: string) => Survivor.start(stage, role, folder, name, plain);
+      const home = join(stage.user.home, 'second');
+      await stage.sh('mkdir "$1" "$3"; echo 0 >"$1/saved.md"; printf "turn 0\\n" >"$2/saved.md"', plain, folder, home);
+      const second = await stage.mount({ home });
+      const start = (role: string, name: string, place = folder) => Survivor.start(stage, role, place, name, plain);
       const roles = [
         ...[await start('append', 'log-1.md'), await start('append', 'log-2.md'), await start('hold', 'held.md')],
         ...[await start('rename', 'saved.md'), await start('watch', 'saved.md'), await start('old', 'saved.md')],
         ...[await start('folders', 'folder'), await start('edit', 'edited.md'), await start('names', 'name.md')],
-        await start('wait', 'wait.md'),
+        ...[await start('wait', 'wait.md'), await start('look', 'held.md'), await start('watch', 'saved.md', second)],
       ];
       const kills = await (oneIn === undefined ? killAtRandom(supervisor, SECONDS) : delay(SECONDS * 1000, undefined));
       const reports = await Promise.all(roles.map((role) => role.end()));

@@ -474,6 +474,57 @@ test.each(cases)(
   60_000,
 );
 
+/** Lengths that a process is told of a file by name, and of an open one that it then reads to its end. */
+const lengths = (agent: Agent, path: string) =>
+  agent.run((fs, _, file) => {
+    const named = fs.statSync(file).size;
+    const fd = fs.openSync(file, 'r');
+    const open = fs.fstatSync(fd).size;
+    const read = fs.readFileSync(fd).length;
+    fs.closeSync(fd);
+    return { named, open, read, after: fs.lstatSync(file).size };
+  }, path);
+
+const MINE = `${START}- mine\n`;
+const MERGED = `${FOREIGN}- mine\n`.length;
+
+test.each([
+  ['a temporary that takes its place', replace],
+  ['a write in place', write],
+] as const)(
+  'who saves by %s is told of the length that it wrote, until it opens what that was merged into',
+  (_, save) =>
+    staged(40, async (stage) => {
+      const folder = await stage.mount();
+      const [one, two, third] = [await stage.agent(), await stage.agent(), await stage.agent()];
+      const path = `${folder}/MEMORY.md`;
+      await write(two, path, START);
+      await read(one, path);
+      await append(two, path, '- foreign\n');
+      await save(one, path, MINE);
+      const all = { open: MERGED, read: MERGED, after: MERGED };
+      expect(await lengths(third, path)).toEqual({ named: MERGED, ...all });
+      expect(await lengths(two, path)).toEqual({ named: FOREIGN.length, ...all });
+      expect(await program(one, 'stat -c %s "$1"', path)).toBe(`${MERGED}\n`);
+      expect(await lengths(one, path)).toEqual({ named: MINE.length, ...all });
+      // The same where the other session saves between a save and the look at it.
+      await write(one, path, MINE);
+      await stage.sh('echo "all new" >"$1"', path);
+      expect(await lengths(one, path)).toEqual({ named: MINE.length, open: 8, read: 8, after: 8 });
+      await write(one, path, MINE);
+      await stage.sh('echo "all new" >"$1"', path);
+      expect(
+        await one.run((fs, __, file) => {
+          const fd = fs.openSync(file, 'r+');
+          const { size } = fs.fstatSync(fd);
+          fs.closeSync(fd);
+          return size;
+        }, path),
+      ).toBe(8);
+    })(),
+  60_000,
+);
+
 /** Saves that cannot be merged: what was there, what another session made of it, and what a session saves after an old read. */
 const refused: [name: string, file: string, start: Buffer, foreign: Buffer, mine: Buffer][] = [
   ['bytes that are not text', 'a.md', Buffer.from('a\0b\n'), Buffer.from('a\0c\n'), Buffer.from('a\0d\n')],

@@ -124,6 +124,19 @@ const roles = {
     return { seen };
   },
 
+  /** Looks at an open file that keeps its name: to the kernel it is never a removed one. */
+  async *look() {
+    const fd = fs.openSync(path, 'a+');
+    let looks = 0;
+    for (; running; looks++) {
+      fs.statSync(path);
+      same(fs.readlinkSync(`/proc/self/fd/${fd}`), path, 'the name of an open file');
+      yield;
+    }
+    fs.closeSync(fd);
+    return { looks };
+  },
+
   /** Makes folders and files in them, lists them, and removes them again. */
   async *folders() {
     let turn = 0;

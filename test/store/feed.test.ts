@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { Change } from '../../src/store/feed.js';
+import { type Change, PURGED } from '../../src/store/feed.js';
 import type { Store } from '../../src/store/store.js';
 import type { TreeRow } from '../../src/store/tree-table.js';
 import { addTree, freshFolder, openStore } from './fresh-store.js';
@@ -133,4 +133,53 @@ test('a follower that lags behind what was pruned is told that anything may have
   store.write(() => store.recordChange(1, 7));
   other.catchUp();
   expect(told.at(-1)).toMatchObject([{ tree: 1, node: 7 }]);
+});
+
+test('names that memory left are known, with the node, until something is purged or pruned', () => {
+  const [folder, node] = [store.newId(), store.newId()];
+  const common = { tree: tree.id, content: null, size: 0, mtime: 1, atime: 1, ctime: 1, shown: 1 };
+  const file = { ...common, id: node, mount: 0, parent: tree.root, name: 'a.md', kind: 'file' } as const;
+  const directory = { ...common, id: folder, mount: 0, parent: tree.root, name: 'notes', kind: 'directory' } as const;
+  store.write(() => {
+    for (const row of [directory, file]) store.insertNode(row);
+    store.recordChange(tree.id, node);
+  });
+  const before = store.feed.last();
+  const move = (row: Partial<typeof common> & { parent: number | null; name: string | null; mount?: number }): void =>
+    store.write(() => {
+      store.moveNode({ ...file, ...row });
+      store.recordChange(tree.id, node);
+    });
+  move({ parent: tree.root, name: 'a.md', size: 3 });
+  expect(store.feed.vacatedSince(before)).toEqual([]);
+  move({ parent: folder, name: 'b.md' });
+  const between = store.feed.last();
+  move({ parent: null, name: null });
+  expect(store.feed.vacatedSince(before)).toEqual([
+    { node, parent: tree.root, name: 'a.md' },
+    { node, parent: folder, name: 'b.md' },
+  ]);
+  expect(store.feed.vacatedSince(between)).toEqual([{ node, parent: folder, name: 'b.md' }]);
+  expect(store.feed.vacatedSince(store.feed.last())).toEqual([]);
+  // A local name is known to the kernel of its own mount alone, which left it itself.
+  move({ parent: folder, name: 'b.md~', mount: 7 });
+  move({ parent: folder, name: 'c.md~', mount: 7 });
+  expect(store.feed.vacatedSince(between)?.map(({ name }) => name)).toEqual(['b.md']);
+  store.write(() => {
+    store.deleteNode(folder);
+    store.recordChange(tree.id, folder);
+  });
+  expect(store.feed.vacatedSince(between)?.map(({ name }) => name)).toEqual(['b.md', 'notes']);
+  store.write(() => {
+    store.feed.forgetVacated();
+    store.recordChange(tree.id, PURGED);
+  });
+  expect(store.feed.vacatedSince(between)).toBeUndefined();
+  const later = store.feed.last();
+  store.write(() => {
+    for (let i = 0; i < 10_050; i++) store.recordChange(tree.id, 1);
+    store.feed.prune();
+  });
+  expect(store.feed.vacatedSince(later)).toBeUndefined();
+  expect(store.feed.vacatedSince(store.feed.last())).toEqual([]);
 });

@@ -82,6 +82,11 @@ async function make(name: string): Promise<EntryAnswer> {
   return entryOf(await answer);
 }
 
+const fhOf = (opened: unknown) => {
+  const { fhHigh, fhLow } = opened as { fhHigh: number; fhLow: number };
+  return { high: fhHigh, low: fhLow };
+};
+
 describe('an answer that waits until another kernel was told', () => {
   it.each(['mknod', 'mkdir', 'create'] as const)('%s says what is true then', async (how) => {
     const made =
@@ -122,6 +127,22 @@ describe('rows of removed files', () => {
     const { node } = await make('a.md');
     first.forget(node, 1);
     second.unlink(caller, 1, 'a.md');
+    expect(orphans()).toBe(0);
+  });
+
+  it('stay while the file is open, when a kernel gives one lookup back that an earlier process may have counted', async () => {
+    const { node } = await make('a.md');
+    const file = tree.nodes.get(node) as FileNode;
+    two.inherit([file]);
+    const fh = fhOf(second.open(caller, node, 0));
+    second.forget(node, 1);
+    first.unlink(caller, 1, 'a.md');
+    first.forget(node, 1);
+    expect(two.node(node)).toBe(file);
+    expect(second.read(caller, node, fh, 0, 10)).toMatchObject({ length: 0 });
+    second.release(caller, node, fh);
+    expect(orphans()).toBe(1);
+    second.forget(node, 1);
     expect(orphans()).toBe(0);
   });
 
@@ -176,10 +197,6 @@ describe('rows of removed files', () => {
 
 describe('an open that truncates', () => {
   const O_TRUNC = constants.O_WRONLY | constants.O_TRUNC;
-  const fhOf = (opened: unknown) => {
-    const { fhHigh, fhLow } = opened as { fhHigh: number; fhLow: number };
-    return { high: fhHigh, low: fhLow };
-  };
   let node: number;
 
   beforeEach(async () => {
