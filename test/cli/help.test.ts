@@ -31,9 +31,12 @@ const commands = commandsUnder(await buildProgram(async () => undefined)).map(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const ESCAPE = /\u001b\[/;
 
-/** A group of commands runs one of them when none is named, but for `store`. */
+/** Groups of commands that run none of them when none is named. */
+const WITHOUT_DEFAULT = ['mend admin', 'mend store'];
+
+/** What a group of commands runs when none of them is named. */
 function defaultOf(words: string, command: Command): string {
-  if (command.commands.length === 0 || !command.parent || words === 'mend store') return words;
+  if (command.commands.length === 0 || !command.parent || WITHOUT_DEFAULT.includes(words)) return words;
   return `${words} ${words === 'mend daemon' ? 'run' : 'list'}`;
 }
 

@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { MendError } from '../../errors.js';
+import { type Account, personNamed } from '../admin/account.js';
+import { linesOf, MAIN, runAs } from '../admin/as-person.js';
+import { refuseOthers } from '../admin/only-root.js';
+import { recordOf, recordPerson, refuseOtherPerson } from '../admin/people.js';
+import { forEach } from '../admin/several.js';
+import { openSystemFolder, prepareStoreFolder, storeFolderOf } from '../admin/system-folder.js';
+import { enableUnit, installUnit, systemdRuns } from '../admin/systemd.js';
+import { ExitStatus } from '../exit-status.js';
+import { complain, printLine, quoted } from '../output.js';
+import type { Run } from '../program.js';
+
+export function addAdminEnable(command: Command, run: Run): void {
+  command
+    .description('give users a store of their own, and have their memory mounted at boot')
+    .argument('<user...>')
+    .addHelpText('after', HELP)
+    .action((names: string[]) => run(() => enable(names)));
+}
+
+const HELP = `
+Each gets the folder /var/lib/mend/<uid>, which nobody else may enter. Where
+systemd runs, a unit mounts their memory at boot. Elsewhere "mend admin start"
+does, for all who are enabled: have the machine run it when it starts. Whoever
+has a store in their home keeps it there.`;
+
+async function enable(names: readonly string[]): Promise<ExitStatus> {
+  refuseOthers();
+  process.umask(0o022);
+  if (systemdRuns()) installUnit();
+  const status = await forEach([...new Set(names)], enableOne);
+  if (!systemdRuns() && status !== ExitStatus.failed)
+    printLine('have this machine run "mend admin start" as root when it starts');
+  return status;
+}
+
+async function enableOne(given: string): Promise<ExitStatus> {
+  const account = await personNamed(given);
+  const record = recordOf(account.uid);
+  refuseOtherPerson(record, account);
+  await refuseUnreadable(account);
+  const system = openSystemFolder(true);
+  if (!system) throw new MendError('the folder for stores is gone: try again');
+  try {
+    prepareStoreFolder(system, account);
+    const linger = systemdRuns() ? await enableUnit(account) : false;
+    recordPerson(system, { ...account, enabled: true, linger: linger || record?.linger === true });
+  } finally {
+    system.close();
+  }
+  printLine(`${record?.enabled ? 'already enabled' : 'enabled'} ${account.name}`);
+  return tellStore(account);
+}
+
+/** @throws {MendError} when the program lies where the person cannot read it. */
+async function refuseUnreadable(account: Account): Promise<void> {
+  const { status } = await runAs(account, ['--version']);
+  if (status !== 0)
+    throw new MendError(`"${account.name}" cannot run ${MAIN}: install mend where everybody may read it`);
+}
+
+/** Says where the store is, when it is not in the folder that was made for it. Only the person looks. */
+async function tellStore(account: Account): Promise<ExitStatus> {
+  const { status, stdout, stderr } = await runAs(account, ['status', '--json']);
+  if (status !== 0) {
+    for (const line of linesOf(stderr)) complain(`${account.name}: ${line}`);
+    return ExitStatus.unsettled;
+  }
+  const { store } = JSON.parse(stdout) as { store: { path: string } };
+  if (!store.path.startsWith(`${storeFolderOf(account.uid)}/`))
+    printLine(`${account.name} goes on with the store that is there, ${quoted(store.path)}`);
+  return ExitStatus.done;
+}
