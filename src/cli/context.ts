@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connectServing } from '../daemon/control-client.js';
@@ -182,7 +181,7 @@ export function commandSession(store: Store, name: string): number {
 export async function servingDaemons(): Promise<string[]> {
   const files = runtimeFiles(ownStoreFolder());
   const serving: string[] = [];
-  for (const owner of existsSync(files.folder) ? knownOwners(files) : []) {
+  for (const owner of knownOwners(files)) {
     const client = await connectServing(files, owner);
     if (client) serving.push(owner);
     client?.close();

@@ -1,8 +1,10 @@
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Depth } from '../store/check/pages.js';
 import { sync } from '../store/durable.js';
-import { STORE_FILE, storeFolderExists } from '../store/location.js';
+import { STORE_FILE, storeExists, storeFolderExists } from '../store/location.js';
+import { checkFiles } from '../store/open-database.js';
+import { ownFolderExists } from './own-file.js';
 import { isLocked, locksAreKnown, type RuntimeFiles } from './runtime-files.js';
 
 /** End of the name of the file that says, from a daemon's start to its clean end, that it uses the store. */
@@ -25,7 +27,7 @@ function markOf({ folder }: RuntimeFiles, owner: string): string {
 
 /** The daemons that did not end cleanly: their mark is there, and nobody has their lock. */
 export function uncleanStops(files: RuntimeFiles): string[] {
-  if (!existsSync(files.folder)) return [];
+  if (!ownFolderExists(files.folder)) return [];
   const marked = readdirSync(files.folder).flatMap((name) =>
     name.endsWith(MARK) ? [name.slice(0, -MARK.length)] : [],
   );
@@ -55,10 +57,11 @@ export interface Inspection {
 
 /**
  * @param atStart the store is opened to be served
- * @throws {MendError} when its folder is not this user's.
+ * @throws {MendError} when the store, or a folder of it, is not this user's alone.
  */
 export function inspectionOf(storeFolder: string, files: RuntimeFiles, atStart: boolean): Inspection {
   if (!storeFolderExists(storeFolder)) return { check: undefined, stops: [], large: undefined };
+  if (storeExists(storeFolder)) checkFiles(join(storeFolder, STORE_FILE));
   const bytes = ['', '-wal'].reduce(
     (sum, end) => sum + (statSync(join(storeFolder, STORE_FILE + end), { throwIfNoEntry: false })?.size ?? 0),
     0,

@@ -1,4 +1,8 @@
-import type { ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { inject } from 'vitest';
 import { openNamespace, within } from '../mounted/two-namespaces.js';
 import { programPath } from './program.js';
 import { currentUser, type RunResult, type TestUser, throwAwayUser } from './users.js';
@@ -15,6 +19,8 @@ export class Machine {
   readonly root: TestUser;
   readonly people: readonly TestUser[];
   readonly #keeper: ChildProcess;
+  #group: string | undefined;
+  #shared: string | undefined;
 
   private constructor(root: TestUser, people: readonly TestUser[], keeper: ChildProcess) {
     this.root = root;
@@ -66,10 +72,28 @@ export class Machine {
     return result.stdout;
   }
 
+  /** A checkout that a group of all the people owns, as `git init --shared=group` makes one; the first owns the files. */
+  async shareCheckout(): Promise<string> {
+    const group = `mendg${randomBytes(4).toString('hex')}`;
+    execFileSync('groupadd', [group]);
+    this.#group = group;
+    for (const { name } of this.people) execFileSync('usermod', ['--append', '--groups', group, name]);
+    const folder = realpathSync(mkdtempSync(join(inject('runFolder'), 'shared-')));
+    this.#shared = folder;
+    const [first] = this.people;
+    if (!first) throw new Error('there is nobody to share with');
+    await this.sh(this.root, 'chown "$1:$2" "$3"; chmod 2775 "$3"', first.name, group, folder);
+    await this.sh(first, 'umask 002; git init -q --shared=group "$1"', folder);
+    for (const person of this.people) await this.sh(person, 'git config --global --add safe.directory "*"');
+    return folder;
+  }
+
   async close(): Promise<void> {
     try {
       for (const person of this.people) await person.remove();
       await this.root.remove();
+      if (this.#group !== undefined) execFileSync('groupdel', [this.#group]);
+      if (this.#shared !== undefined) rmSync(this.#shared, { recursive: true, force: true });
     } finally {
       this.#keeper.kill('SIGKILL');
     }
