@@ -2,6 +2,7 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Machine } from '../support/machine.js';
+import { programFolder } from '../support/program.js';
 import type { RunResult, TestUser } from '../support/users.js';
 import { isRoot } from '../support/users.js';
 import { expectRefusal, Person, until } from './person.js';
@@ -168,6 +169,30 @@ describe.runIf(isRoot)('mend admin (only root can run it)', () => {
       expect(await look(`${state}; rm -rf "$1"; mv "$1.away" "$1"`, path, ann.home)).toBe(before);
     }
     expect((await admin('status')).code).toBe(0);
+  });
+
+  test('a store that is damaged keeps nobody from being enabled, and is told of; a program that they cannot run does', async () => {
+    const bob = machine.person(1);
+    await look('cp "$1"/store.db "$1.kept"; printf broken >"$1"/store.db', store(bob));
+    const damaged = await admin('enable', bob.name);
+    expect(damaged).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`mend: ${bob.name}: the store ${store(bob)}/store.db`),
+    });
+    expect(damaged.stdout).toContain(`enabled ${bob.name}\n`);
+    await look('cat "$1.kept" >"$1"/store.db; rm "$1.kept"', store(bob));
+    const hidden = join(machine.root.home, 'mend');
+    await look(
+      'mkdir -m 700 "$1"; cp -r "$2"/dist "$2"/package.json "$1"; ln -s "$2"/node_modules "$2"/native "$1"',
+      hidden,
+      programFolder(),
+    );
+    const ended = await machine.root.run([process.execPath, join(hidden, 'dist/main.js'), 'admin', 'enable', bob.name]);
+    expectRefusal(
+      ended,
+      1,
+      new RegExp(`"${bob.name}" cannot run ${hidden}/dist/main.js: install mend where everybody may read it`),
+    );
   });
 
   test('a number of a user that was given to somebody else does not bring the memory along', async () => {

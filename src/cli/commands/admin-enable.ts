@@ -39,7 +39,7 @@ async function enableOne(given: string): Promise<ExitStatus> {
   const account = await personNamed(given);
   const record = recordOf(account.uid);
   refuseOtherPerson(record, account);
-  await refuseUnreadable(account);
+  const found = await storeOf(account);
   const system = openSystemFolder(true);
   if (!system) throw new MendError('the folder for stores is gone: try again');
   try {
@@ -50,25 +50,23 @@ async function enableOne(given: string): Promise<ExitStatus> {
     system.close();
   }
   printLine(`${record?.enabled ? 'already enabled' : 'enabled'} ${account.name}`);
-  return tellStore(account);
-}
-
-/** @throws {MendError} when the program lies where the person cannot read it. */
-async function refuseUnreadable(account: Account): Promise<void> {
-  const { status } = await runAs(account, ['--version']);
-  if (status !== 0)
-    throw new MendError(`"${account.name}" cannot run ${MAIN}: install mend where everybody may read it`);
-}
-
-/** Says where the store is, when it is not in the folder that was made for it. Only the person looks. */
-async function tellStore(account: Account): Promise<ExitStatus> {
-  const { status, stdout, stderr } = await runAs(account, ['status', '--json']);
-  if (status !== 0) {
-    for (const line of linesOf(stderr)) complain(`${account.name}: ${line}`);
+  if ('complaints' in found) {
+    for (const line of found.complaints) complain(`${account.name}: ${line}`);
     return ExitStatus.unsettled;
   }
-  const { store } = JSON.parse(stdout) as { store: { path: string } };
-  if (!store.path.startsWith(`${storeFolderOf(account.uid)}/`))
-    printLine(`${account.name} goes on with the store that is there, ${quoted(store.path)}`);
+  if (found.bytes > 0 && !found.path.startsWith(`${storeFolderOf(account.uid)}/`))
+    printLine(`${account.name} goes on with the store that is there, ${quoted(found.path)}`);
   return ExitStatus.done;
+}
+
+/**
+ * Where the person's store is, and how large, or what mend says is wrong with it. Only the person looks.
+ * @throws {MendError} when the program lies where they cannot read it.
+ */
+async function storeOf(account: Account): Promise<{ path: string; bytes: number } | { complaints: string[] }> {
+  const { status, stdout, stderr } = await runAs(account, ['status', '--json']);
+  if (status === ExitStatus.done) return (JSON.parse(stdout) as { store: { path: string; bytes: number } }).store;
+  if ((await runAs(account, ['--version'])).status !== ExitStatus.done)
+    throw new MendError(`"${account.name}" cannot run ${MAIN}: install mend where everybody may read it`);
+  return { complaints: linesOf(stderr) };
 }
