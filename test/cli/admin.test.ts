@@ -17,6 +17,9 @@ interface Shown {
   readonly faults: readonly string[];
 }
 
+/** A number that no user has. */
+const UNUSED = 4_000_001;
+
 const NOTE = `
   cd "$HOME"; git init -q garden; cd garden; "$@" mount >/dev/null
   cd "$HOME"/.claude/projects/*/memory; echo "of $(id -un)" >note.md`;
@@ -202,7 +205,14 @@ describe.runIf(isRoot)('mend admin (only root can run it)', () => {
     expectRefusal(await admin('enable', bob.name), 1, sentence);
     expect((await admin('status')).stderr).toMatch(sentence);
     await look('sed -i "s/someoneelse/$2/" "/var/lib/mend/people/$1"', `${bob.uid}`, bob.name);
-    expect((await admin('start')).stdout).toContain(ann.name);
+    await look(`echo '{"name":"gone","enabled":true}' >/var/lib/mend/people/$1`, `${UNUSED}`);
+    const started = await admin('start');
+    expect(started).toMatchObject({ code: 3, stdout: expect.stringContaining(ann.name) });
+    expect(started.stderr).toContain(`mend: user ${UNUSED} ("gone") is gone: run "mend admin disable ${UNUSED}"`);
+    expect((await admin('status')).stderr).toContain(`mend: gone: there is no user ${UNUSED} any more`);
+    expect(await admin('disable', 'gone')).toMatchObject({ code: 0, stdout: 'disabled gone\n', stderr: '' });
+    expectRefusal(await admin('disable', 'nosuchuser'), 1, /"nosuchuser" was never enabled/);
+    await look('rm /var/lib/mend/people/$1', `${UNUSED}`);
   });
 
   test('status tells of daemons that died, and of stores that others may read', async () => {
