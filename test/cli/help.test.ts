@@ -31,9 +31,12 @@ const commands = commandsUnder(await buildProgram(async () => undefined)).map(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
 const ESCAPE = /\u001b\[/;
 
-/** A group of commands lists when none is named, but for `store` and `daemon`. */
+/** Groups of commands that run none of them when none is named. */
+const WITHOUT_DEFAULT = ['mend admin', 'mend daemon', 'mend store'];
+
+/** What a group of commands runs when none of them is named. */
 function defaultOf(words: string, command: Command): string {
-  const isAlone = ['mend store', 'mend daemon'].includes(words);
+  const isAlone = WITHOUT_DEFAULT.includes(words);
   return command.commands.length === 0 || !command.parent || isAlone ? words : `${words} list`;
 }
 
