@@ -33,10 +33,11 @@ function textOf(path: string): string | undefined {
 }
 
 /**
- * @throws {MendError} when the log that lies there is that of a daemon which died, and the database is not: it would be
+ * @throws {MendError} when the folder is not this user's, or the log that lies there is that of a daemon which died, and the database is not: it would be
  * played into another. Where both are others, as in a folder that was copied, or there is no log, nothing is mixed.
  */
 export function refuseReplaced(storeFolder: string): void {
+  if (!storeFolderExists(storeFolder)) return;
   const files = runtimeFiles(storeFolder);
   const file = join(storeFolder, STORE_FILE);
   const [database = '', log = ''] = ['', '-wal'].map((end) => identityOf(file + end));

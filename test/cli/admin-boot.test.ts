@@ -86,11 +86,12 @@ describe.runIf(isRoot)('the start of a machine (only root can act as one)', () =
         bin,
         RECORDER,
       );
+      const run = async (args: string[], env: Record<string, string> = {}): Promise<void> => {
+        const all = { ...env, PATH: `${bin}:${process.env['PATH']}` };
+        expect(await machine.mend(['admin', ...args], machine.root, '/', all)).toMatchObject({ code: 0, stderr: '' });
+      };
       const calls = async (...args: string[]): Promise<string> => {
-        const { code, stderr } = await machine.mend(['admin', ...args], machine.root, '/', {
-          PATH: `${bin}:${process.env['PATH']}`,
-        });
-        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+        await run(args);
         return machine.sh(machine.root, 'cat "$1/calls"; rm "$1/calls"', bin);
       };
       const manager = `systemctl --user --machine=${ann.name}@.host`;
@@ -109,6 +110,13 @@ describe.runIf(isRoot)('the start of a machine (only root can act as one)', () =
       await machine.sh(machine.root, 'mkdir -p /var/lib/systemd/linger; : >"/var/lib/systemd/linger/$1"', ann.name);
       expect(await calls('enable', ann.name)).not.toContain('linger');
       expect(await calls('disable', ann.name)).not.toContain('linger');
+      // What the managers of users are not told by root's environment is in the unit.
+      await run(['enable', ann.name], { MEND_SYSTEM_DIR: '/var/lib/a "100 %" $HOME' });
+      expect(await machine.sh(machine.root, verify)).toBe('');
+      const [setting = ''] = await machine
+        .sh(machine.root, 'grep ^Environment= /etc/systemd/user/mend.service')
+        .then((lines) => lines.split('\n'));
+      expect(setting).toBe('Environment="MEND_SYSTEM_DIR=/var/lib/a \\"100 %%\\" $HOME"');
     },
     60_000,
   );

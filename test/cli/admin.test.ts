@@ -128,6 +128,28 @@ describe.runIf(isRoot)('mend admin (only root can run it)', () => {
     expect((await admin('enable', cat.name)).stdout).not.toContain('goes on with');
   });
 
+  test('MEND_SYSTEM_DIR names another folder, also to whom it starts', async () => {
+    const dan = machine.person(3);
+    const env = { MEND_SYSTEM_DIR: '/var/lib/other' };
+    const within = (...args: string[]): Promise<RunResult> => machine.mend(['admin', ...args], machine.root, '/', env);
+    expect(await within('enable', dan.name)).toMatchObject({ code: 0, stderr: '' });
+    await machine.sh(dan, `export MEND_SYSTEM_DIR=/var/lib/other; ${NOTE}; cd /; "$@" unmount --all`, ...program);
+    expect((await within('start')).stdout).toContain(`${dan.name}: mounted `);
+    const all = JSON.parse((await within('status', '--json')).stdout) as Shown[];
+    expect(all.find(({ user }) => user === dan.name)).toMatchObject({
+      faults: [],
+      store: { path: `/var/lib/other/${dan.uid}`, bytes: expect.any(Number) },
+    });
+    expect(await within('disable', '--stop', dan.name)).toMatchObject({ code: 0, stderr: '' });
+    expectRefusal(
+      await machine.mend(['admin', 'status'], machine.root, '/', { MEND_SYSTEM_DIR: 'other' }),
+      2,
+      /absolute/,
+    );
+    expect(await look('ls -A /var/lib/mend/people')).not.toContain(`${dan.uid}`);
+    await machine.sh(dan, 'rm -r garden .claude');
+  });
+
   test('one that fails does not stop the others, and the status says so', async () => {
     const [ann, dan] = [machine.person(0), machine.person(3)];
     const some = await admin('enable', 'nosuchuser', dan.name);

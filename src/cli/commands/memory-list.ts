@@ -30,8 +30,9 @@ export function addMemoryList(command: Command, memory: Command, run: RunMemory)
 
 async function list(options: MemoryOptions): Promise<ExitStatus> {
   const { limits } = readSettings(process.env);
+  const isFirst = !hasStore();
   const here = options.project === undefined ? await repositoryOf() : undefined;
-  if (here && !hasStore() && listUncredited(here, options)) return ExitStatus.done;
+  if (here && isFirst && listUncredited(here, options)) return ExitStatus.done;
   return withStore(false, async (store) => {
     const isNew = here && !findProject(store.projects, here, store.machine);
     if (isNew && listUncredited(here, options)) return ExitStatus.done;
