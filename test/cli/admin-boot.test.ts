@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -54,9 +55,18 @@ describe.runIf(isRoot)('the start of a machine (only root can act as one)', () =
     await until(async () => (await daemon()) === null);
     await machine.sh(ann, 'echo changed >"$(echo "$HOME"/.claude/projects/*/memory/note.md)"');
 
-    const child = ann.spawn([...machine.command, ...start], { cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
-    const ended = once(child, 'exit');
-    if (child.stdout) await once(child.stdout, 'data');
+    const serve = async (): Promise<[child: ChildProcess, ended: Promise<unknown[]>]> => {
+      const child = ann.spawn([...machine.command, ...start], { cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
+      if (child.stdout) await once(child.stdout, 'data');
+      return [child, once(child, 'exit')];
+    };
+    // systemd ends the rest of a unit whose main process was killed, and starts it again.
+    const [killed, end] = await serve();
+    const server = await daemon();
+    for (const pid of [killed.pid, server]) process.kill(pid ?? 0, 'SIGKILL');
+    expect((await end)[1]).toBe('SIGKILL');
+    await until(async () => (await daemon()) === null);
+    const [child, ended] = await serve();
     expect(await seen()).toBe('changed\n');
     const before = await daemon();
     expect(await machine.mend(words('ExecReload'), ann, '/')).toMatchObject({ code: 0 });

@@ -240,7 +240,10 @@ describe.runIf(isRoot)('mend admin (only root can run it)', () => {
   test('status tells of daemons that died, and of stores that others may read', async () => {
     const ann = machine.person(0);
     const { pid, supervisor_pid } = await shown(ann);
-    for (const victim of [supervisor_pid, pid]) process.kill(victim as number, 'SIGKILL');
+    process.kill(supervisor_pid as number, 'SIGKILL');
+    await until(async () => (await shown(ann)).supervisor_pid === null);
+    expect(await shown(ann)).toMatchObject({ pid, faults: [expect.stringContaining('the supervisor of the daemon')] });
+    process.kill(pid as number, 'SIGKILL');
     await until(async () => (await shown(ann)).pid === null);
     await look('chmod 640 "$1"/store.db', store(ann));
     const { stdout, stderr } = await admin('status');

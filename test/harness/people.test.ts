@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { memoryFolder } from '../cli/person.js';
+import { attemptAll } from '../mounted/cross-access.js';
 import { Machine } from '../support/machine.js';
 import { withDeadline } from '../support/mounted.js';
+import { securityTable } from '../support/security-table.js';
 import { isRoot, type TestUser } from '../support/users.js';
 import { type Loopback, openLoopback } from './loopback.js';
 import { ModelStub, type Script, type ToolCall } from './model-stub.js';
@@ -122,6 +124,22 @@ withClaudeCodeAlone(
       const ours = people.map(({ name }) => status.find(({ user }) => user === name));
       expect(ours.map((one) => one?.mounts)).toEqual(people.map((person) => [memoryOf(person)]));
       expect(new Set(ours.map((one) => one?.pid)).size).toBe(PEOPLE);
+    });
+
+    it('no way in that the documentation names leads one to the memory of another', async () => {
+      const ways = securityTable('Another user, and root');
+      const wanted = Object.fromEntries([...ways].map(([attempt, [result]]) => [attempt, result]));
+      const people = '/var/lib/mend/people';
+      const tried = machine.people.map(async (person, i) => {
+        const other = machine.person((i + 1) % PEOPLE);
+        const { uid, gid } = other;
+        const { pid } = JSON.parse((await machine.mend(['status', '--json'], other)).stdout) as { pid: number };
+        const store = `/var/lib/mend/${uid}`;
+        const socket = (await machine.sh(machine.root, 'echo "$1"/run/*.sock', store)).trim();
+        const mount = memoryOf(other);
+        return attemptAll(person, { uid, gid, mount, pid, store, socket, backup: `${store}/store.db`, people });
+      });
+      for (const results of await Promise.all(tried)) expect(results).toEqual(wanted);
     });
 
     it('the next session loads what the one before it saved', async () => {

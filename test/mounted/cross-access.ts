@@ -34,6 +34,10 @@ export const ATTEMPTS: Readonly<Record<string, Attempt>> = {
   'change the mode of the mounted folder': ({ fs }, at) => fs.chmodSync(at.mount, 0o777),
   "mount a folder of one's own over it (fusermount3)": ({ child }, at) =>
     child.execFileSync('fusermount3', ['-o', 'fsname=other', '--', at.mount], { stdio: 'ignore' }),
+  'mount an empty folder over it (mount), and take that off again': ({ child }, at) => {
+    child.execFileSync('mount', ['-n', '-t', 'tmpfs', 'none', at.mount], { stdio: 'ignore' });
+    child.execFileSync('umount', ['-n', at.mount], { stdio: 'ignore' });
+  },
   'read a note through /proc/<pid>/root of the daemon': ({ fs }, at) =>
     fs.readFileSync(`/proc/${at.pid}/root${at.mount}/note.md`),
   'follow /proc/<pid>/cwd of the daemon': ({ fs }, at) => fs.readdirSync(`/proc/${at.pid}/cwd`),
