@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { connectServing } from '../daemon/control-client.js';
@@ -126,7 +125,14 @@ export async function knownProject(
   unknown?: string,
 ): Promise<ChosenProject> {
   if (name !== undefined) return { ...projectByName(store.projects, name), given: name };
-  const repository = await repositoryOf(folder);
+  return projectHere(store, await repositoryOf(folder), unknown);
+}
+
+/**
+ * The project of a repository.
+ * @throws {MendError} when it has none yet.
+ */
+export function projectHere(store: Store, repository: Repository, unknown?: string): ChosenProject {
   const project = findProject(store.projects, repository, store.machine);
   if (project) return { ...project, given: undefined };
   throw new MendError(
@@ -185,7 +191,7 @@ export function commandSession(store: Store, name: string): number {
 export async function servingDaemons(): Promise<string[]> {
   const files = runtimeFiles(ownStoreFolder());
   const serving: string[] = [];
-  for (const owner of existsSync(files.folder) ? knownOwners(files) : []) {
+  for (const owner of knownOwners(files)) {
     const client = await connectServing(files, owner);
     if (client) serving.push(owner);
     client?.close();

@@ -31,6 +31,7 @@ const PARTS: readonly Part[] = [
   { group: 'Set-up:', name: 'store', load: async () => (await import('./commands/store.js')).addStore },
   { group: 'Set-up:', name: 'credit', load: async () => (await import('./commands/credit.js')).addCredit },
   { group: 'Set-up:', name: 'daemon', load: async () => (await import('./commands/daemon.js')).addDaemon },
+  { group: 'Set-up:', name: 'admin', load: async () => (await import('./commands/admin.js')).addAdmin },
   { group: 'Set-up:', name: 'completion', load: async () => (await import('./commands/completion.js')).addCompletion },
 ];
 

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { connectServing } from '../daemon/control-client.js';
 import { statusRequest } from '../daemon/control-protocol.js';
 import { MOUNT_TYPE, mountTable } from '../daemon/mount-point.js';
@@ -24,7 +23,7 @@ export function mountsSeen(store: Store): ProjectMount[] {
 /** What this store has mounted, also by daemons in other mount namespaces. */
 export async function mountsServed(store: Store): Promise<ProjectMount[]> {
   const files = runtimeFiles(store.folder);
-  const owners = existsSync(files.folder) ? knownOwners(files) : [];
+  const owners = knownOwners(files);
   const served = await Promise.all(
     owners.map(async (owner) => {
       const client = await connectServing(files, owner);

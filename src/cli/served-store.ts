@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { connectServing } from '../daemon/control-client.js';
@@ -23,7 +22,7 @@ const ANSWER = 5000;
  */
 export async function refuseServed(folder: string): Promise<void> {
   const files = runtimeFiles(folder);
-  for (const owner of existsSync(files.folder) ? knownOwners(files) : []) await refuseOwner(files, owner);
+  for (const owner of knownOwners(files)) await refuseOwner(files, owner);
   for (const path of await deadMounts(folder))
     throw new MendError(
       `${quoted(path)} is still mounted, though its daemon is gone: run "mend unmount ${shellWords(path)}" first`,

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { createMessageConnection, type MessageConnection } from 'vscode-jsonrpc/node.js';
-import { isSystemError } from '../errors.js';
+import { isSystemError, MendError } from '../errors.js';
 import { catchUpRequest } from './control-protocol.js';
 import { ControlReader, ControlWriter } from './control-streams.js';
 import { isLocked, knownOwners, type RuntimeFiles, shortPath } from './runtime-files.js';
@@ -122,7 +122,8 @@ function ownersOf(files: RuntimeFiles): string[] {
   try {
     return knownOwners(files);
   } catch (error) {
-    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return [];
+    // No daemon of this person can be in a folder that is none, or not theirs.
+    if (error instanceof MendError || isSystemError(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
 }

@@ -37,14 +37,20 @@ function ownerFault(uid: number): string | undefined {
  * @throws {MendError} when something else is in its place, or it belongs to somebody else
  */
 export function prepareOwnFolder(path: string): void {
+  if (!ownFolderExists(path)) mkdirSync(path, { recursive: true, mode: 0o700 });
+  else if ((lstatSync(path).mode & 0o777) !== 0o700) chmodSync(path, 0o700);
+}
+
+/**
+ * True when that folder is there.
+ * @throws {MendError} when something else is in its place, or it belongs to somebody else
+ */
+export function ownFolderExists(path: string): boolean {
   const there = lstatSync(path, { throwIfNoEntry: false });
-  if (!there) {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    return;
-  }
+  if (!there) return false;
   const fault = there.isDirectory() ? ownerFault(there.uid) : 'is not a folder';
   if (fault) throw inTheWay(path, fault);
-  if ((there.mode & 0o777) !== 0o700) chmodSync(path, 0o700);
+  return true;
 }
 
 /** Makes sure that nothing but a socket, or a file, lies where a socket is to be; it is removed by the caller. */

@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, openSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadNative } from '../fuse/native.js';
-import { openOwn, prepareOwnFolder } from './own-file.js';
+import { openOwn, ownFolderExists, prepareOwnFolder } from './own-file.js';
 
 /**
  * A daemon serves one store in one mount namespace: what it mounts is seen only there. Its lock and control socket
@@ -91,8 +91,12 @@ export function ownerIsAlive(files: RuntimeFiles, owner: string): boolean {
   return isHeld(join(files.folder, `${owner}.lock`));
 }
 
-/** Owners of the sockets in the folder, dead ones included. */
+/**
+ * Owners of the sockets in the folder, dead ones included; none where there is no folder.
+ * @throws {MendError} when something else is in its place, or it belongs to somebody else
+ */
 export function knownOwners(files: RuntimeFiles): string[] {
+  if (!ownFolderExists(files.folder)) return [];
   return readdirSync(files.folder).flatMap((name) => (name.endsWith('.sock') ? [name.slice(0, -'.sock'.length)] : []));
 }
 

@@ -4,8 +4,10 @@ import { isSystemError, MendError } from '../errors.js';
 import type { Depth } from '../store/check/pages.js';
 import { sync } from '../store/durable.js';
 import { identityOf } from '../store/identity.js';
-import { STORE_FILE, storeFolderExists } from '../store/location.js';
+import { STORE_FILE, storeExists, storeFolderExists } from '../store/location.js';
+import { checkFiles } from '../store/open-database.js';
 import type { StorePlace } from '../store/place.js';
+import { ownFolderExists } from './own-file.js';
 import { isLocked, locksAreKnown, type RuntimeFiles, runtimeFiles } from './runtime-files.js';
 import { giveRoom } from './spare-room.js';
 
@@ -31,10 +33,11 @@ function textOf(path: string): string | undefined {
 }
 
 /**
- * @throws {MendError} when the log that lies there is that of a daemon which died, and the database is not: it would be
+ * @throws {MendError} when the folder is not this user's, or the log that lies there is that of a daemon which died, and the database is not: it would be
  * played into another. Where both are others, as in a folder that was copied, or there is no log, nothing is mixed.
  */
 export function refuseReplaced(storeFolder: string): void {
+  if (!storeFolderExists(storeFolder)) return;
   const files = runtimeFiles(storeFolder);
   const file = join(storeFolder, STORE_FILE);
   const [database = '', log = ''] = ['', '-wal'].map((end) => identityOf(file + end));
@@ -65,7 +68,7 @@ export function uncleanStops(files: RuntimeFiles): string[] {
 
 /** The daemons that have a mark. */
 function marksIn({ folder }: RuntimeFiles): string[] {
-  if (!existsSync(folder)) return [];
+  if (!ownFolderExists(folder)) return [];
   return readdirSync(folder).flatMap((name) => (name.endsWith(MARK) ? [name.slice(0, -MARK.length)] : []));
 }
 
@@ -97,10 +100,12 @@ export interface Inspection {
 
 /**
  * @param atStart the store is opened to be served
- * @throws {MendError} when its folder is not this user's, or another file is in the place of the database.
+ * @throws {MendError} when the store, or a folder of it, is not this user's alone, or another file is in the place of the
+ * database.
  */
 export function inspectionOf(storeFolder: string, files: RuntimeFiles, atStart: boolean): Inspection {
   if (!storeFolderExists(storeFolder)) return { check: undefined, stops: [], large: undefined };
+  if (storeExists(storeFolder)) checkFiles(join(storeFolder, STORE_FILE));
   refuseReplaced(storeFolder);
   const bytes = ['', '-wal'].reduce(
     (sum, end) => sum + (statSync(join(storeFolder, STORE_FILE + end), { throwIfNoEntry: false })?.size ?? 0),

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { lstatSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { isSystemError, MendError, usageError } from '../errors.js';
 
-/** Folder in which an administrator makes one for a user's store: `/var/lib/mend/<uid>`. */
+/** In it an administrator makes folders for users' stores: `/var/lib/mend/<uid>`. */
 const SYSTEM_FOLDER = '/var/lib/mend';
 
 /** Name of the database file in the store's folder. */
@@ -23,7 +23,8 @@ export function systemFolder(env: NodeJS.ProcessEnv): string {
 
 /**
  * The folder of this user's store: `MEND_STORE_DIR`, else the one an administrator made under `/var/lib/mend`,
- * else under `XDG_DATA_HOME` (spec §11.3).
+ * else under `XDG_DATA_HOME` (spec §11.3). A store that is there already stays in use while the administrator's folder is
+ * empty, so that nobody's memory vanishes from view when that folder is made.
  * @throws {MendError} when `MEND_STORE_DIR` is not absolute.
  */
 export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
@@ -34,8 +35,28 @@ export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
     return named;
   }
   const system = join(systemFolder(env), String(uid));
-  if (statSync(system, { throwIfNoEntry: false })?.isDirectory()) return system;
-  return dataFolder(env, uid);
+  const own = dataFolder(env, uid);
+  if (!statSync(system, { throwIfNoEntry: false })?.isDirectory()) return own;
+  return isEmpty(system) && holdsStore(own) ? own : system;
+}
+
+function isEmpty(folder: string): boolean {
+  try {
+    return readdirSync(folder).length === 0;
+  } catch (error) {
+    // Somebody else's: whoever uses it says so.
+    if (isSystemError(error)) return false;
+    throw error;
+  }
+}
+
+function holdsStore(folder: string): boolean {
+  try {
+    return lstatSync(join(folder, STORE_FILE), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if (isSystemError(error)) return false;
+    throw error;
+  }
 }
 
 /** This user's own folder for data of mend: under `XDG_DATA_HOME`. */

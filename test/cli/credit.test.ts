@@ -10,6 +10,9 @@ import { isRoot } from '../support/users.js';
 import { CreditStage } from './credit-stage.js';
 import { expectRefusal, type Person, snapshot, until } from './person.js';
 
+/** A project of which nobody has memory. */
+const PATHS = 'git@example.org:garden/paths.git';
+
 const SECRET = SAMPLES[0]?.text ?? '';
 
 describe.runIf(isRoot)('mend credit (only root can make users)', () => {
@@ -31,6 +34,8 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     });
     stage.worktree('w2', 'ben', { 'peas.md': 'Peas go out in March.\n' });
     stage.worktree('w3', null, { 'a.md': 'a\n', 'b.md': 'b\n', 'c.md': 'c\n' });
+    stage.worktree('w4', null, { 'gravel.md': 'gravel\n' });
+    Object.assign(stage.manifest.worktrees.at(-1) ?? {}, { project: { remote: PATHS } });
     await ada.done('mount');
     const before = everything(stage);
     const dry = await stage.credit('--dry-run');
@@ -42,7 +47,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     expect(done.stdout).toMatch(
       /^not credited {2}r-w3 .*: 3 files kept where they are, as its home has no record, and/m,
     );
-    expect(done.stdout).toMatch(/^3 readings: 2 credited, 1 not credited$/m);
+    expect(done.stdout).toMatch(/^4 readings: 2 credited, 2 not credited$/m);
     expect(await ada.shell('cat "$M/sub/beans.md"')).toBe('Beans go out in May.\n');
     expect(await ada.json('memory', 'log', 'sub/beans.md')).toMatchObject([
       { kind: 'imported', machine: 'worktree w1' },
@@ -53,22 +58,26 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     expect(readFileSync(join(ben.store, 'store.db')).includes('Beans go out')).toBe(false);
 
     const line = 'memory from before per-person homes, not credited · 3 files';
-    expect(done.stdout).toContain(`\n${line}\n`);
+    expect(done.stdout).toContain('\nmemory from before per-person homes, not credited · 4 files\n');
     expect(await stage.says(ben, 'memory')).toContain(`\n${line}\n`);
     const listed = JSON.parse(await stage.says(ada, 'memory', '--json')) as unknown[];
-    expect(listed.at(-1)).toEqual({
-      harness: null,
-      file: null,
-      bytes: null,
-      modified: null,
-      versions: null,
-      notes: [line],
-    });
+    const entry = { harness: null, file: null, bytes: null, modified: null, versions: null, notes: [line] };
+    expect(listed.at(-1)).toEqual(entry);
+    // So does who has no store, and who has none of that project.
+    const cleo = await stage.person('cleo');
+    expect(await stage.says(cleo, 'memory')).toBe(`${cleo.repository} has no memory yet\n${line}\n`);
+    expect(JSON.parse(await stage.says(cleo, 'memory', '--json'))).toEqual([entry]);
+    expect(existsSync(cleo.store)).toBe(false);
+    await ada.shell(`git init -q "$HOME/paths"; git -C "$HOME/paths" remote add origin ${PATHS}`);
+    const paths = { cwd: join(ada.user.home, 'paths'), env: stage.env };
+    expect(await ada.mend(['memory'], paths)).toMatchObject({ code: 0, stdout: expect.stringContaining('· 1 file\n') });
+    await ada.shell('rm -r "$HOME/paths/.git"');
+    expectRefusal(await ada.mend(['memory'], paths), 1, /there is no memory of \S+ yet/);
     expect(await ada.user.run(['ls', join(stage.system, 'uncredited')])).toMatchObject({ code: 2, stdout: '' });
     expect(await ada.user.run(['ls', join(stage.system, 'credited')])).toMatchObject({ code: 2, stdout: '' });
 
     const was = [await ada.json('memory', 'log'), await ben.json('memory', 'log')];
-    expect((await stage.entries(0)).map(({ outcomes }) => outcomes)).toEqual([{ same: 2 }, { same: 1 }, {}]);
+    expect((await stage.entries(0)).map(({ outcomes }) => outcomes)).toEqual([{ same: 2 }, { same: 1 }, {}, {}]);
     expect([await ada.json('memory', 'log'), await ben.json('memory', 'log')]).toEqual(was);
     // What is found out later takes the line away.
     const worktree = stage.manifest.worktrees[2];

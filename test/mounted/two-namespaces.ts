@@ -3,9 +3,12 @@ import { once } from 'node:events';
 import { currentUser, type TestUser } from '../support/users.js';
 import { Stage, staged } from './stage.js';
 
-/** Keeps a mount namespace alive, and tells the way into it. */
-async function openNamespace(): Promise<ChildProcess> {
-  const keeper = spawn('unshare', ['--mount', 'sh', '-c', 'echo ready; exec sleep 600'], {
+/**
+ * Keeps a mount namespace alive, and tells the way into it.
+ * @param prepare a shell script that is run in it first
+ */
+export async function openNamespace(prepare = ':'): Promise<ChildProcess> {
+  const keeper = spawn('unshare', ['--mount', 'sh', '-euc', `${prepare}\necho ready; exec sleep 600`], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   if (keeper.stdout) await once(keeper.stdout, 'data');
@@ -13,7 +16,7 @@ async function openNamespace(): Promise<ChildProcess> {
 }
 
 /** A test user whose programs run in the namespace of a process. */
-function within(user: TestUser, namespace: number, root: TestUser): TestUser {
+export function within(user: TestUser, namespace: number, root: TestUser): TestUser {
   const enter = (command: readonly string[]): [string, ...string[]] => [
     ...(['nsenter', '--mount', `--target=${namespace}`, `--wd=${user.home}`, '--'] as const),
     ...['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--init-groups', '--', ...command],

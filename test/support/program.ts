@@ -63,7 +63,7 @@ export function programFolder(): string {
   const copy = join(inject('runFolder'), 'program');
   if (existsSync(copy)) return copy;
   const fresh = mkdtempSync(`${copy}-`);
-  for (const part of ['dist', 'package.json', addon, ...runtimePackages()]) {
+  for (const part of ['dist', 'packaging', 'package.json', addon, ...runtimePackages()]) {
     mkdirSync(join(fresh, part, '..'), { recursive: true });
     cpSync(join(checkout, part), join(fresh, part), { recursive: true });
   }

@@ -3,11 +3,14 @@ import { readSettings } from '../../daemon/settings.js';
 import { MendError } from '../../errors.js';
 import { secretsOfHeads } from '../../import/secret-heads.js';
 import { SecretScanner } from '../../import/secrets.js';
+import { printable } from '../../project/printable.js';
+import type { Repository } from '../../project/repository.js';
+import { findProject } from '../../project/resolve.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
-import { displayName, knownProject, withStore } from '../context.js';
-import { uncreditedFiles, uncreditedLine } from '../credit/uncredited.js';
+import { displayName, hasStore, knownProject, projectHere, repositoryOf, withStore } from '../context.js';
+import { uncreditedFiles, uncreditedFilesOf, uncreditedLine } from '../credit/uncredited.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
 import { type Advice, notesOf, notesText, type Secrets } from '../memory-notes.js';
@@ -27,8 +30,13 @@ export function addMemoryList(command: Command, memory: Command, run: RunMemory)
 
 async function list(options: MemoryOptions): Promise<ExitStatus> {
   const { limits } = readSettings(process.env);
+  const isFirst = !hasStore();
+  const here = options.project === undefined ? await repositoryOf() : undefined;
+  if (here && isFirst && listUncredited(here, options)) return ExitStatus.done;
   return withStore(false, async (store) => {
-    const project = await knownProject(store, options.project);
+    const isNew = here && !findProject(store.projects, here, store.machine);
+    if (isNew && listUncredited(here, options)) return ExitStatus.done;
+    const project = here ? projectHere(store, here) : await knownProject(store, options.project);
     const trees = await listTrees(store, store.trees.ofProject(project.id), project.given);
     const rows = trees.flatMap((tree) => tree.rows);
     const uncredited = uncreditedFiles(store, project.id);
@@ -58,6 +66,18 @@ async function list(options: MemoryOptions): Promise<ExitStatus> {
       complain(todo === undefined ? what : `${what}: ${todo}`);
     return ExitStatus.done;
   });
+}
+
+/** For somebody without memory of a repository: lists what nobody was credited with, if there is any. */
+function listUncredited(repository: Repository, options: MemoryOptions): boolean {
+  const files = uncreditedFilesOf(repository);
+  if (files === 0) return false;
+  if (options.json) printJson([{ ...OF_NO_FILE, notes: [uncreditedLine(files)] }]);
+  else {
+    printLine(`${printable(repository.root)} has no memory yet`);
+    printLine(uncreditedLine(files));
+  }
+  return true;
 }
 
 /** What an entry of `--json` has that is about the project. */

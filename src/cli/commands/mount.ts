@@ -5,10 +5,11 @@ import { checkFuse } from '../../daemon/preflight.js';
 import { ANOTHER_SERVES, READY } from '../../daemon/readiness.js';
 import { Supervisor } from '../../daemon/supervisor.js';
 import { MendError, usageError } from '../../errors.js';
-import { ownStoreFolder } from '../context.js';
+import { hasStore, ownStoreFolder } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
 import { mountedHarnesses } from '../harness-choice.js';
 import { mountAll } from '../mount-all.js';
+import { printLine } from '../output.js';
 import { daemonRuns, type Wanted, wantedMounts } from '../wanted-mounts.js';
 
 const SERVED = 'a daemon serves this store already: leave out --foreground, or run "mend unmount --all" first';
@@ -17,6 +18,7 @@ interface MountOptions {
   readonly project?: string;
   readonly harness?: string;
   readonly all?: boolean;
+  readonly ifAny?: boolean;
   readonly foreground?: boolean;
 }
 
@@ -28,6 +30,7 @@ export function addMount(program: Command, run: (work: () => Promise<ExitStatus>
     .option('--project <name>', 'the project, from any folder')
     .option('--harness <name>', 'only this harness')
     .option('--all', 'every project that has a checkout on this machine')
+    .option('--if-any', 'with --all: nothing to mount is no failure, as at boot')
     .option('--foreground', 'serve in this process until everything is unmounted')
     .action((folder: string | undefined, options: MountOptions) => run(() => mount(folder, options)));
 }
@@ -36,12 +39,15 @@ async function mount(folder: string | undefined, options: MountOptions): Promise
   if (options.all && (folder !== undefined || options.project !== undefined))
     throw usageError('--all takes every project: leave out the folder and --project');
   if (folder !== undefined && options.project !== undefined) throw usageError('give a folder or --project, not both');
+  if (options.ifAny && !options.all) throw usageError('--if-any goes with --all, which takes whatever there is');
   const choose = mountedHarnesses(options.harness);
   const store = ownStoreFolder();
+  if (options.ifAny && !hasStore()) return nothing();
   const running = await daemonRuns(store);
   if (!running) checkFuse();
   if (running && options.foreground) throw new MendError(SERVED);
   const { wanted, left } = await wantedMounts(folder, options, choose, !running);
+  if (wanted.length === 0 && !left && options.ifAny) return nothing();
   if (wanted.length === 0)
     throw new MendError(
       left
@@ -50,6 +56,11 @@ async function mount(folder: string | undefined, options: MountOptions): Promise
     );
   const status = await (options.foreground ? serveHere(wanted) : serveInBackground(wanted));
   return left && status === ExitStatus.done ? ExitStatus.unsettled : status;
+}
+
+function nothing(): ExitStatus {
+  printLine('there is nothing to mount yet');
+  return ExitStatus.done;
 }
 
 function serveInBackground(wanted: readonly Wanted[]): Promise<ExitStatus> {

@@ -4,9 +4,10 @@ import { type Standing, standings } from '../../import/credit/counting.js';
 import { decide } from '../../import/credit/decide.js';
 import type { CreditedPerson, Manifest, Reading, Worktree } from '../../import/credit/manifest.js';
 import type { ImportedFile } from '../../import/import-options.js';
+import type { Account } from '../people/account.js';
+import { creditedUser } from './credited-user.js';
 import { handOver } from './hand-over.js';
 import { Ledger } from './ledger.js';
-import { findUser, type LinuxUser } from './linux-user.js';
 import type { CreditRequest } from './messages.js';
 import { OpenReading } from './open-reading.js';
 import { noteUncredited } from './uncredited.js';
@@ -150,9 +151,9 @@ function kept(reading: OpenReading, ledger: Ledger): Pick<CreditResult, 'before'
 /** @throws {MendError} when the person has no user here */
 async function receiverOf(
   person: CreditedPerson | undefined,
-): Promise<{ readonly user: LinuxUser; readonly store: string | undefined; readonly isOther: boolean }> {
+): Promise<{ readonly user: Account; readonly store: string | undefined; readonly isOther: boolean }> {
   if (!person || person.user === null)
     throw new MendError(`"${person?.id}" has no Linux user on this machine: make one, and name it in /people`);
-  const user = await findUser(person.user);
+  const user = await creditedUser(person.user);
   return { user, store: person.store, isOther: !isAdministrator() && user.uid !== process.getuid?.() };
 }

@@ -1,18 +1,21 @@
 import { hash } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
 import { isSystemError } from '../../errors.js';
 import type { ImportedFile } from '../../import/import-options.js';
 import { printable } from '../../project/printable.js';
 import { visible } from '../output.js';
+import type { Account } from '../people/account.js';
+import { type PersonProcess, startAs } from '../people/person-process.js';
 import { frame, jsonFrame } from './frames.js';
-import type { LinuxUser } from './linux-user.js';
 import type { CreditAnswer, CreditRequest } from './messages.js';
 import type { OpenReading } from './open-reading.js';
-import { type PersonProcess, startFor } from './person-process.js';
+
+const RECEIVE = fileURLToPath(new URL('./receive.js', import.meta.url));
 
 /** A person who gets memory. */
 export interface Receiver {
   /** Undefined when it is whoever runs this. */
-  readonly user: LinuxUser | undefined;
+  readonly user: Account | undefined;
   readonly store: string | undefined;
 }
 
@@ -45,7 +48,8 @@ export async function handOver(
   request: CreditRequest,
   isWithheld: (path: string, sha256: string) => boolean,
 ): Promise<HandedOver> {
-  const person = startFor(receiver.user, receiver.store);
+  const { user, store } = receiver;
+  const person = startAs(user, [RECEIVE], store === undefined ? {} : { MEND_STORE_DIR: store });
   const sent = new Map<string, string>();
   const withheld = new Set<string>();
   const listening = listen(person, request);
@@ -109,7 +113,7 @@ function listen({ child, kill }: PersonProcess, { files, skipped }: CreditReques
     else if (answer?.kind === 'done') end ??= { failure: undefined };
     else if (answer?.kind === 'failed') end ??= { failure: answer.message };
   };
-  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     idle.refresh();
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
@@ -118,7 +122,7 @@ function listen({ child, kill }: PersonProcess, { files, skipped }: CreditReques
     if (rest.length > LONGEST || said > known.size + 1)
       giveUp('it said what is not of mend and was ended: look into what that user runs');
   });
-  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
     complaint = (complaint + chunk).slice(-LONGEST);
   });
   const ended = new Promise<void>((resolve) => {
@@ -129,16 +133,16 @@ function listen({ child, kill }: PersonProcess, { files, skipped }: CreditReques
     child.once('close', () => resolve());
   });
   // Whoever writes is told, below.
-  child.stdin?.on('error', () => undefined);
+  child.stdin.on('error', () => undefined);
   return {
     write: async (bytes: Buffer): Promise<void> => {
       await new Promise<void>((resolve, reject) => {
-        child.stdin?.write(bytes, (error) => (error ? reject(error) : resolve()));
+        child.stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
       });
       idle.refresh();
     },
     end: async (): Promise<{ readonly answers: ImportedFile[]; readonly failure: string | undefined }> => {
-      child.stdin?.end();
+      child.stdin.end();
       await ended;
       clearTimeout(idle);
       // Where it said nothing, what the engine complained of tells why.

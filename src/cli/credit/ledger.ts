@@ -1,9 +1,11 @@
-import { join } from 'node:path';
 import { MendError } from '../../errors.js';
 import type { Standing } from '../../import/credit/counting.js';
 import type { Reading } from '../../import/credit/manifest.js';
-import { systemFolder } from '../../store/location.js';
-import { prepareSystemFolder, readSystemFile, replaceFile } from './system-files.js';
+import { prepareOwnFolder, systemPath } from '../people/system-folder.js';
+import { readSystemFile, replaceFile } from './system-files.js';
+
+/** In the system's folder, for root alone. */
+const FOLDER = 'credited';
 
 /** What was credited of one worktree and harness: hashes, and whom it went to. */
 interface Page {
@@ -34,7 +36,7 @@ export class Ledger {
 
   /** @throws {MendError} when it is damaged */
   static open(key: string): Ledger {
-    const ledger = new Ledger(join(systemFolder(process.env), 'credited', `${key}.json`));
+    const ledger = new Ledger(systemPath(FOLDER, `${key}.json`));
     ledger.#read();
     return ledger;
   }
@@ -65,8 +67,7 @@ export class Ledger {
 
   save(): void {
     if (this.#path === undefined) return;
-    prepareSystemFolder(systemFolder(process.env), 0o755);
-    prepareSystemFolder(join(this.#path, '..'), 0o700);
+    prepareOwnFolder(FOLDER, 0o700);
     const page: Page = { version: 1, last: this.#last, credited: [...this.#credited.values()] };
     replaceFile(this.#path, `${JSON.stringify(page)}\n`, 0o600);
   }

@@ -4,8 +4,7 @@ import { openOwn } from '../../daemon/own-file.js';
 import { locksAreKnown } from '../../daemon/runtime-files.js';
 import { MendError } from '../../errors.js';
 import { loadNative } from '../../fuse/native.js';
-import { systemFolder } from '../../store/location.js';
-import { prepareSystemFolder } from './system-files.js';
+import { prepareOwnFolder } from '../people/system-folder.js';
 
 /**
  * Keeps two administrators from crediting at once, as each would miss what the other does. Without the addon nobody can lock.
@@ -14,9 +13,7 @@ import { prepareSystemFolder } from './system-files.js';
  */
 export function lockCredits(): () => void {
   if (process.getuid?.() !== 0 || !locksAreKnown()) return () => undefined;
-  const folder = join(systemFolder(process.env), 'credited');
-  prepareSystemFolder(systemFolder(process.env), 0o755);
-  prepareSystemFolder(folder, 0o700);
+  const folder = prepareOwnFolder('credited', 0o700);
   const fd = openOwn(join(folder, 'lock'), constants.O_WRONLY | constants.O_APPEND);
   if (loadNative().lockFile(fd) === 0) return () => closeSync(fd);
   closeSync(fd);

@@ -1,34 +1,19 @@
 import {
-  chmodSync,
   closeSync,
   constants,
   fchmodSync,
   fstatSync,
-  lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { isSystemError, MendError } from '../../errors.js';
+import { isSystemError } from '../../errors.js';
 import { sync } from '../../store/durable.js';
 
 /** Largest file of this kind that is read, in bytes. */
 const LARGEST = 64 * 1024 ** 2;
-
-/**
- * Makes a folder of the administrator's.
- * @throws {MendError} when something else is in its place, or others may write in it
- */
-export function prepareSystemFolder(path: string, mode: number): void {
-  // Whatever the umask is: people walk through it.
-  if (mkdirSync(path, { recursive: true, mode }) !== undefined) chmodSync(path, mode);
-  const stat = lstatSync(path);
-  if (stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o022) === 0) return;
-  throw new MendError(`${path} is not a folder that only root may write in: move it away`);
-}
 
 /** Replaces a file as a whole. @param mode whatever the umask is */
 export function replaceFile(path: string, text: string, mode: number): void {

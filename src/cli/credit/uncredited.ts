@@ -2,11 +2,16 @@ import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProjectPlace } from '../../import/credit/manifest.js';
-import { systemFolder } from '../../store/location.js';
-import { EVERYWHERE } from '../../store/projects.js';
+import { aliasesOf } from '../../project/aliases.js';
+import type { Repository } from '../../project/repository.js';
+import { EVERYWHERE, type ProjectAlias } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
 import { counted } from '../output.js';
-import { prepareSystemFolder, readSystemFile, replaceFile } from './system-files.js';
+import { prepareOwnFolder, systemPath } from '../people/system-folder.js';
+import { readSystemFile, replaceFile } from './system-files.js';
+
+/** In the system's folder. */
+const FOLDER = 'uncredited';
 
 /** How much memory of a project nobody was credited with, for people's listings: counts, and nothing else. */
 interface Note {
@@ -25,10 +30,8 @@ export function uncreditedLine(files: number): string {
  * @param key of the worktree and harness
  */
 export function noteUncredited(project: ProjectPlace, key: string, files: number): void {
-  const folder = notesFolder();
-  prepareSystemFolder(systemFolder(process.env), 0o755);
   // Who knows the project finds its note; nobody can list the projects that there are.
-  prepareSystemFolder(folder, 0o711);
+  const folder = prepareOwnFolder(FOLDER, 0o711);
   for (const name of namesOf(project)) {
     const path = join(folder, name);
     const { [key]: _, ...others } = readNote(path);
@@ -40,16 +43,24 @@ export function noteUncredited(project: ProjectPlace, key: string, files: number
 
 /** How many files of a project nobody was credited with, as far as an administrator left a note. */
 export function uncreditedFiles(store: Store, project: number): number {
-  const names = store.projects.aliases(project).flatMap(({ kind, machine, value }) => {
-    if (machine !== EVERYWHERE && machine !== store.machine) return [];
-    return [noteName(kind, value)];
-  });
-  const files = new Map(names.flatMap((name) => Object.entries(readNote(join(notesFolder(), name)))));
-  return [...files.values()].reduce((sum, count) => sum + count, 0);
+  return filesNoted(store.projects.aliases(project), store.machine);
 }
 
-function notesFolder(): string {
-  return join(systemFolder(process.env), 'uncredited');
+/** The same for a repository that is no project yet. */
+export function uncreditedFilesOf(repository: Repository): number {
+  return filesNoted(aliasesOf(repository, HERE), HERE);
+}
+
+/** Stands for this machine where there is no store that has a number for it. */
+const HERE = -1;
+
+function filesNoted(aliases: readonly ProjectAlias[], here: number): number {
+  const names = aliases.flatMap(({ kind, machine, value }) => {
+    if (machine !== EVERYWHERE && machine !== here) return [];
+    return [noteName(kind, value)];
+  });
+  const files = new Map(names.flatMap((name) => Object.entries(readNote(systemPath(FOLDER, name)))));
+  return [...files.values()].reduce((sum, count) => sum + count, 0);
 }
 
 function namesOf({ remote, folder }: ProjectPlace): string[] {

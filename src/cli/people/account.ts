@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { isSystemError, MendError } from '../../errors.js';
 
-/** An account of this machine. */
-export interface LinuxUser {
+/** An account of this machine: an entry of passwd(5). */
+export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
@@ -13,19 +13,11 @@ export interface LinuxUser {
 /** Longest wait, in ms, for a directory of users. */
 const PATIENCE = 20_000;
 
-/**
- * Looks a user up by name or number, wherever the machine has its users (getent(1), passwd(5)).
- * @throws {MendError} when there is none, or it is root
- */
-export async function findUser(user: string): Promise<LinuxUser> {
-  const line = await entryOf(user);
-  const [name = '', , uid, gid, , home = ''] = line.split(':');
-  const ids = [Number(uid), Number(gid)];
-  if (name === '' || !home.startsWith('/') || ids.some((id) => !Number.isInteger(id)))
-    throw new MendError(`this machine has no user "${user}": make it, or correct the manifest`);
-  const found = { name, uid: Number(uid), gid: Number(gid), home };
-  if (found.uid !== 0) return found;
-  throw new MendError(`user "${user}" is root, who is no person: correct the manifest`);
+/** The account with a name, or with a number, wherever the machine has its users (getent(1)). */
+export async function findAccount(user: string): Promise<Account | undefined> {
+  const [name = '', , uid = '', gid = '', , home = ''] = user === '' ? [] : (await entryOf(user)).split(':');
+  if (name === '' || !/^\d+$/.test(uid) || !/^\d+$/.test(gid)) return undefined;
+  return { name, uid: Number(uid), gid: Number(gid), home };
 }
 
 /** The line of passwd(5); empty when there is none. */

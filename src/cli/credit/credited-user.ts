@@ -1,0 +1,15 @@
+import { MendError } from '../../errors.js';
+import { type Account, findAccount } from '../people/account.js';
+
+/**
+ * The user whom the manifest names for a person.
+ * @param user name or number
+ * @throws {MendError} when there is none, it has no home, or it is root
+ */
+export async function creditedUser(user: string): Promise<Account> {
+  const found = await findAccount(user);
+  if (!found?.home.startsWith('/'))
+    throw new MendError(`this machine has no user "${user}": make it, or correct the manifest`);
+  if (found.uid !== 0) return found;
+  throw new MendError(`user "${user}" is root, who is no person: correct the manifest`);
+}
