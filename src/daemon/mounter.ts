@@ -3,6 +3,7 @@ import { mountWithFusermount, unmountWithFusermount } from '../fuse/fusermount.j
 import { loadNative } from '../fuse/native.js';
 import { memoryHarness } from '../harness/registry.js';
 import type { HeldFolder } from '../import/held-folder.js';
+import type { ImportedFile } from '../import/import-options.js';
 import { nameCheckout } from '../import/note-origin.js';
 import { keepToOwner } from '../import/owner-only.js';
 import { takeIn } from '../import/take-in.js';
@@ -192,7 +193,7 @@ export class Mounter {
     const harness = memoryHarness(request.harness);
     if (harness.ownerOnly) keepToOwner(held.at('.'));
     const left = await this.#homes.bring({ path, tree }, request.checkout);
-    const imported = await takeIn(this.#store, tree, path, harness, this.#limits, held.at('.'));
+    let imported = await takeIn(this.#store, tree, path, harness, this.#limits, held.at('.'));
     nameCheckout(this.#store, tree, harness, request.checkout);
     await this.#tell();
     const id = mountRow(this.#store, this.#files, tree, { path, checkout: request.checkout });
@@ -211,7 +212,12 @@ export class Mounter {
       this.#mounts.set(id, { id, path, tree, features });
       const data = { kind: 'mount', mount: id, tree: tree.id, path, checkout: request.checkout, features } as const;
       await this.#keeper.hold({ key: keyOf(id), data }, fd);
+      // Programs may have saved there until the mount was up.
+      const late = await takeIn(this.#store, tree, path, harness, this.#limits, held.at('.'));
+      imported = withLate(imported, late);
+      await this.#tell();
     } catch (error) {
+      this.#mounts.delete(id);
       await unmountWithFusermount(path, true);
       throw error;
     }
@@ -274,6 +280,12 @@ export class Mounter {
       return [{ path: '.', reason: 'memory could not be written back; it is safe in the store' }];
     }
   }
+}
+
+/** What became of the files of a folder that was read once more: of one that stayed as it was, what stands. */
+function withLate(first: readonly ImportedFile[], late: readonly ImportedFile[]): ImportedFile[] {
+  const news = late.filter(({ outcome }) => !['same', 'kept', 'not added'].includes(outcome));
+  return [...new Map([...first, ...news].map((file) => [file.path, file])).values()];
 }
 
 function keyOf(mount: number): string {

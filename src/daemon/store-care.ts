@@ -27,6 +27,10 @@ const CHOSEN_AGE = 90 * 86_400 * 1e6;
  */
 const LOG_PAGES = 1000;
 const LOG_PAGES_MOST = 16_000;
+/** Unused bytes of the database from which on it is made smaller when nothing happens, if that is most of it. */
+const UNUSED = 64 * 1024 ** 2;
+/** Bytes in use up to which that is done: whoever wants to write meanwhile waits about a second for so many. */
+const USED_MOST = 100 * 1024 ** 2;
 /** Pause, in ms, before everything is written again where a sync failed a second time; it doubles each time. */
 const PAUSE = 1000;
 const PAUSE_MOST = 600_000;
@@ -79,9 +83,29 @@ export class StoreCare {
     };
     let due = performance.now() + SWEEP;
     this.#pulse = new Pulse(this.#store.folder, CARE, beat, (rests) => {
-      if (rests) giveBack(this.#store.db);
+      if (!rests) return;
+      this.#shrink();
+      giveBack(this.#store.db);
     });
     this.#keepRoom();
+  }
+
+  /** Gives the room back that the database no longer needs, as after much was written and removed. */
+  #shrink(): void {
+    const { db } = this.#store;
+    const read = (pragma: string): number => db.pragma(pragma, { simple: true }) as number;
+    try {
+      if (this.#isEnded || this.#fault !== undefined || this.#writesAgain !== undefined) return;
+      const size = read('page_size');
+      const unused = read('freelist_count') * size;
+      const used = read('page_count') * size - unused;
+      if (unused < UNUSED || unused < used || used > USED_MOST) return;
+      db.exec('VACUUM');
+      db.pragma('wal_checkpoint(PASSIVE)');
+      log('info', 'the store was made smaller', { bytes: unused });
+    } catch (error) {
+      log('warn', 'the store could not be made smaller', { error: describeError(error) });
+    }
   }
 
   #keepRoom(): void {

@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { leftoverMounts } from '../support/mounted.js';
 import { contentsOf } from './folder-contents.js';
-import { staged } from './stage.js';
+import { staged, until } from './stage.js';
 
 describe('the first mount', () => {
   test(
@@ -22,6 +23,30 @@ describe('the first mount', () => {
       expect(new Set((await stage.log()).map(({ kind }) => kind))).toEqual(new Set(['imported']));
     }),
     70_000,
+  );
+
+  test(
+    'hides nothing of what is saved while it comes up',
+    staged(60, async (stage) => {
+      const folder = stage.folder();
+      const saving = `mkdir -p "$1"; cd /; n=0; while [ -e "$2" ]; do n=$((n + 1)); echo "$n" >"$1/$n.md"; sleep 0.002; done; echo "$n"`;
+      const go = join(stage.user.home, 'go');
+      for (let round = 0; round < 3; round++) {
+        await stage.sh(': >"$1"', go);
+        const saved = stage.sh(saving, folder, go);
+        await until(async () => (await stage.sh('ls "$1" 2>/dev/null | wc -l', folder)) > '1', 'files');
+        await stage.mend(['mount']);
+        await stage.sh('rm "$1"', go);
+        const files = Number(await saved);
+        expect(await stage.sh('ls "$1" | wc -l', folder)).toBe(`${files}\n`);
+        await stage.mend(['unmount']);
+        await stage.sh('rm -r "$1"', folder);
+        await stage.mend(['mount']);
+        await stage.sh('rm -r "$1"/*', folder);
+        await stage.mend(['unmount']);
+      }
+    }),
+    90_000,
   );
 
   test(

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -41,10 +41,23 @@ test.concurrent(
     await stage.sh('echo one >"$1/note.md"', folder);
     const { server, supervisor } = await pids(stage);
     expect(await counted(server)).toBeGreaterThan(FEW);
+    // What much that was removed leaves behind.
+    const filling = `import Database from '${import.meta.resolve('better-sqlite3')}';
+      const db = new Database(process.argv[1]);
+      db.exec('CREATE TABLE filling (bytes BLOB)');
+      for (let i = 0; i < 80; i++) db.prepare('INSERT INTO filling VALUES (randomblob(1048576))').run();
+      db.exec('DROP TABLE filling');
+      db.pragma('wal_checkpoint(PASSIVE)');`;
+    const file = join(stage.store, 'store.db');
+    expect(await stage.user.run([process.execPath, '--input-type=module', '-e', filling, file])).toMatchObject({
+      code: 0,
+    });
+    expect(statSync(file).size).toBeGreaterThan(80 * 1024 ** 2);
     await until(() => servers(supervisor).length === 2, 'a spare server', 60_000);
     await until(() => servers(supervisor).length === 1, 'the spare server to end', 150_000);
     expect(servers(supervisor)).toEqual([server]);
     expect(await counted(server)).toBeLessThan(FEW);
+    expect(statSync(file).size).toBeLessThan(8 * 1024 ** 2);
     // A program that reads and writes meets no difference, and the supervisor has another one loaded.
     expect(await stage.sh('cat "$1/note.md"; echo two >>"$1/note.md"; cat "$1/note.md"', folder)).toBe(
       'one\none\ntwo\n',
