@@ -35,6 +35,8 @@ export interface Carrier {
   refused(store: Store, place: CarriedPlace): readonly Skipped[];
   /** Never takes what was done in a home since a time (µs since the epoch): a shared session used it. */
   withhold(store: Store, place: Pick<CarriedPlace, 'tree' | 'home'>, since: number): Promise<void>;
+  /** Whether the store has taken something from a home for a tree: it was that project's, then. */
+  knows(store: Store, tree: TreeRow, home: string): boolean;
   /** The home of the user's own, which an import reads. @throws {MendError} when the environment cannot tell */
   userHome(env: HarnessEnvironment): string;
   /** How many files an import from a home would find for a repository. */

@@ -51,6 +51,11 @@ export const codexCarrier: Carrier = {
     const threads = [...held.map(({ thread }) => thread), ...(await summedUpSince(home, since))];
     store.write(() => carried(store.db).conversations.withhold(tree.id, threads), true);
   },
+  knows(store, tree, home) {
+    const id = readMark(home)?.id;
+    const { summaries, conversations } = carried(store.db);
+    return id !== undefined && (summaries.knows(tree.id, id) || conversations.seen(tree.id, id).size > 0);
+  },
   userHome,
   async count(home, repository) {
     return (await userSummaries(home, ownerByRepository(repository))).length;

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Person } from './person.js';
+
+/** What `mend env codex --json` prints. */
+export interface CodexEnv {
+  readonly memory: string;
+  readonly arguments: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Where Codex is prepared: defaults are the person's home, repository and store. */
+export interface CodexAt {
+  /** Another home of the person's, as on another machine with the same store. */
+  readonly home?: string;
+  readonly cwd?: string;
+  /** The store's folder, as it is to be written. */
+  readonly store?: string;
+}
+
+/** Prepares Codex, and says nothing on standard error. */
+export async function codexEnv(person: Person, at: CodexAt = {}): Promise<CodexEnv> {
+  const { home = person.user.home, cwd = person.repository, store = person.store } = at;
+  const variables = { HOME: home, MEND_STORE_DIR: store };
+  const result = await person.mend(['env', 'codex', '--json'], { cwd, env: variables });
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  return JSON.parse(result.stdout) as CodexEnv;
+}
+
+/** Runs a shell script as the person, its arguments as `$1` and on; it must succeed and say nothing on standard error. */
+export async function shellOf(person: Person, script: string, ...args: string[]): Promise<string> {
+  const result = await person.user.run(['sh', '-euc', script, 'sh', ...args]);
+  expect(result, script).toMatchObject({ code: 0, stderr: '' });
+  return result.stdout;
+}
+
+/** Makes another repository of the person's, and gives back its path. */
+export async function otherRepository(person: Person, name: string): Promise<string> {
+  const folder = join(person.user.home, name);
+  expect(await person.user.run(['git', 'init', '--quiet', folder])).toMatchObject({ code: 0 });
+  return folder;
+}
