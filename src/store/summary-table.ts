@@ -62,8 +62,8 @@ export class SummaryTable {
     );
     this.#fingerprint = db
       .prepare<[number], string>(
-        `SELECT count(*) || ' ' || total(updated) || ' ' || total(generated) || ' ' || total(length(row))
-         FROM summary WHERE tree = ?`,
+        `SELECT count(*) || ' ' || total(updated) || ' ' || total(generated) || ' ' || total(length(row)) || ' ' ||
+           total(row ->> '$.last_usage') FROM summary WHERE tree = ?`,
       )
       .pluck();
     this.#put = db.prepare(

@@ -1,9 +1,8 @@
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { codexEnv, otherRepository, shellOf } from './codex-person.js';
+import { codexEnv, otherRepository, shellOf, sqlOf } from './codex-person.js';
 import { Person } from './person.js';
 
-const SQLITE = new URL('../../node_modules/better-sqlite3/lib/index.js', import.meta.url).pathname;
 const TIMEOUT_MS = 240_000;
 
 let person: Person;
@@ -19,13 +18,6 @@ afterEach(async () => {
 });
 
 const shell = (script: string, ...args: string[]): Promise<string> => shellOf(person, script, ...args);
-
-/** Changes the store, while nobody serves it. */
-async function change(sql: string): Promise<void> {
-  const script = `import Database from '${SQLITE}'; new Database(process.argv[1]).exec(process.argv[2]);`;
-  const store = join(person.store, 'store.db');
-  await shell('exec "$1" --input-type=module -e "$2" "$3" "$4"', process.execPath, script, store, sql);
-}
 
 it(
   'a project of a new store does not get the home of one of the old store',
@@ -92,7 +84,11 @@ it(
     const earlier = join(dirname(home), '1');
     // As an earlier mend named and noted it.
     await shell('mv "$1" "$2" && mkdir "$3/2" && cp -r "$2/." "$3/2"', home, earlier, dirname(home));
-    await change(`UPDATE mount SET path = replace(path, '${home}', '${earlier}')`);
+    await sqlOf(
+      person,
+      join(person.store, 'store.db'),
+      `UPDATE mount SET path = replace(path, '${home}', '${earlier}')`,
+    );
     expect((await codexEnv(person)).memory).toBe(memory.replace(home, earlier));
     const other = await codexEnv(person, { cwd: await otherRepository(person, 'kitchen') });
     expect(await shell('ls -A "$1"', other.memory)).toBe('');

@@ -40,3 +40,15 @@ export async function otherRepository(person: Person, name: string): Promise<str
   expect(await person.user.run(['git', 'init', '--quiet', folder])).toMatchObject({ code: 0 });
   return folder;
 }
+
+const SQLITE = new URL('../../node_modules/better-sqlite3/lib/index.js', import.meta.url).pathname;
+
+/** Runs statements on a database as the person; what the last one, a query, gives is resolved to. */
+export async function sqlOf<T>(person: Person, file: string, statements: string, query = 'SELECT 1'): Promise<T[]> {
+  const script = `import Database from '${SQLITE}';
+    const db = new Database(process.argv[1], { timeout: 20000 });
+    db.exec(process.argv[2]);
+    console.log(JSON.stringify(db.prepare(process.argv[3]).all()));`;
+  const node = [process.execPath, '--input-type=module', '-e', script, file, statements, query];
+  return JSON.parse(await shellOf(person, 'exec "$@"', ...node)) as T[];
+}

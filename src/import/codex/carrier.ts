@@ -15,7 +15,13 @@ import { conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
 import { type ConversationOwner, ownerByProject, ownerByRepository } from './conversation-owner.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
-import { bringSummaries, type MetaOf, SUMMARY_DATABASES, summedUpSince, takeSummaries } from './home-summaries.js';
+import {
+  bringSummaries,
+  type HomeConversations,
+  SUMMARY_DATABASES,
+  summedUpSince,
+  takeSummaries,
+} from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
 import { removeSummary } from './remove-summary.js';
 import { userSummaries } from './user-summaries.js';
@@ -116,7 +122,7 @@ async function take(
     if (hurry && states.get(join(home, source)) === state) continue;
     skipped.push(
       ...(await unlessBroken(source, () =>
-        takeSummaries(store, { tree: tree.id, home: id, source }, home, metaIn(home)),
+        takeSummaries(store, { tree: tree.id, home: id, source }, home, conversationsIn(home)),
       )),
     );
     states.set(join(home, source), state);
@@ -167,14 +173,20 @@ async function unlessBroken(source: string, work: () => Promise<Skipped | undefi
   }
 }
 
-/** Finds what the files of a home say of its conversations; they are looked for when the first one is asked for. */
-function metaIn(home: string): MetaOf {
+/** What the files of a home say of its conversations; they are looked for when the first one is asked for. */
+function conversationsIn(home: string): HomeConversations {
   let places: ReadonlyMap<string, string> | undefined;
-  return (thread) => {
+  const placeOf = (thread: string): string | undefined => {
     places ??= new Map(conversationFiles(home).map((file) => [file.thread, file.place]));
-    const place = places.get(thread);
-    const meta = place === undefined ? undefined : readMeta(join(home, place));
-    return meta === undefined ? null : JSON.stringify(meta);
+    return places.get(thread);
+  };
+  return {
+    has: (thread) => placeOf(thread) !== undefined,
+    metaOf(thread) {
+      const place = placeOf(thread);
+      const meta = place === undefined ? undefined : readMeta(join(home, place));
+      return meta === undefined ? null : JSON.stringify(meta);
+    },
   };
 }
 
