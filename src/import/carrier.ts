@@ -4,7 +4,7 @@ import type { Repository } from '../project/repository.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import { codexCarrier } from './codex/carrier.js';
-import type { ConversationLimits } from './codex/home-conversations.js';
+import type { CodexLimits } from './codex/codex-limits.js';
 import type { Skipped } from './folder-reader.js';
 import type { ImportedFile, ImportOptions } from './import-options.js';
 
@@ -19,7 +19,12 @@ export interface CarriedPlace {
 }
 
 /** What is carried, and how much of it. */
-export interface CarryLimits extends Limits, ConversationLimits {}
+export interface CarryLimits extends Limits, CodexLimits {}
+
+/** What an import from a home reads, and how. */
+export interface CarriedImport extends ImportOptions {
+  readonly limits: CarryLimits;
+}
 
 /**
  * What a harness keeps beside its memory folder that has to go with it: the memory would be lost, or of no use, without. Each
@@ -42,7 +47,7 @@ export interface Carrier {
   /** How many files an import from a home would find for a repository. */
   count(home: string, repository: Repository): Promise<number>;
   /** Imports the memory of a project from a home of the user that has memory of many. */
-  import(store: Store, tree: TreeRow, home: string, options: ImportOptions): Promise<ImportedFile[]>;
+  import(store: Store, tree: TreeRow, home: string, options: CarriedImport): Promise<ImportedFile[]>;
   /** A file was removed from memory: what would bring it back is removed too. */
   removed(store: Store, tree: TreeRow, path: string, bytes: Buffer | undefined): void;
 }

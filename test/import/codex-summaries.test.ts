@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CarriedPlace } from '../../src/import/carrier.js';
 import { codexCarrier } from '../../src/import/codex/carrier.js';
+import { DEFAULT_CODEX_LIMITS } from '../../src/import/codex/codex-limits.js';
 import { copySummaries } from '../../src/import/codex/summary-database.js';
 import { summaryFile } from '../../src/import/codex/summary-file.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
@@ -17,7 +18,7 @@ import { openStore } from '../store/fresh-store.js';
 import { CodexHome, MADE, threadOf } from './codex-home.js';
 
 const V2 = 'memories_v2_1.sqlite';
-const limits = { ...DEFAULT_LIMITS, conversations: 20, conversationBytes: 1024 * 1024 };
+const limits = { ...DEFAULT_LIMITS, ...DEFAULT_CODEX_LIMITS, conversationBytes: 1024 * 1024 };
 
 let store: Store;
 let tree: TreeRow;
@@ -197,7 +198,12 @@ describe('a database', () => {
     expect(refused).toEqual({ path: V2, reason: expect.stringMatching(/^is over the limit of 16777216 bytes/) });
     expect(codexCarrier.refused(store, placeOf(home))).toEqual([refused]);
     expect(stored()).toEqual({ 1: 'one' });
-    home.drop(2);
+    home.drop(2).sumUp({ of: 3, says: 'x'.repeat(99_999) });
+    const little = { ...limits, summaryBytes: 50_000 };
+    expect(await codexCarrier.take(store, placeOf(home), little)).toEqual([
+      { path: V2, reason: expect.stringMatching(/^is over the limit of 50000 bytes/) },
+    ]);
+    home.drop(3);
     expect(await take(home)).toEqual([]);
     expect(codexCarrier.refused(store, placeOf(home))).toEqual([]);
   });

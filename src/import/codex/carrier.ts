@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.js';
 import type { CarriedPlace, Carrier, CarryLimits } from '../carrier.js';
 import type { Skipped } from '../folder-reader.js';
 import { takeIn } from '../take-in.js';
-import { conversationFiles } from './conversation-files.js';
+import { type ConversationFile, conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
 import { type ConversationOwner, ownerByProject, ownerByRepository } from './conversation-owner.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
@@ -32,7 +32,7 @@ export const codexCarrier: Carrier = {
     const id = readMark(place.home)?.id;
     if (id === undefined) return [];
     const skipped = [...(await take(store, place, id, limits, false)), ...(await takeAside(store, place, limits))];
-    skipped.push(...(await bring(store, place, id)));
+    skipped.push(...(await bring(store, place, id, limits)));
     // What could not be taken could not be brought either.
     return [...new Map(skipped.map((one) => [`${one.path}\0${one.reason}`, one])).values()];
   },
@@ -43,7 +43,7 @@ export const codexCarrier: Carrier = {
     const skipped = await take(store, place, id, limits, hurry);
     // Files that came from elsewhere are there at once: without their rows Codex would delete them.
     const isNews = hurry && brought.get(place.home) !== newsOf(store, place);
-    return isNews ? [...skipped, ...(await bring(store, place, id))] : skipped;
+    return isNews ? [...skipped, ...(await bring(store, place, id, limits))] : skipped;
   },
   refused(store, { tree, home }) {
     const id = readMark(home)?.id;
@@ -71,7 +71,7 @@ export const codexCarrier: Carrier = {
 };
 
 /** Has a home know the summaries that the store has, with the beginnings of their conversations. */
-async function bring(store: Store, place: CarriedPlace, id: string): Promise<Skipped[]> {
+async function bring(store: Store, place: CarriedPlace, id: string, limits: CarryLimits): Promise<Skipped[]> {
   const { home, checkout } = place;
   const tree = place.tree.id;
   const source = sourceOf(place);
@@ -80,7 +80,7 @@ async function bring(store: Store, place: CarriedPlace, id: string): Promise<Ski
   if (source !== undefined)
     skipped.push(
       ...(await unlessBroken(source, async () => {
-        await bringSummaries(store, { tree, home: id, source }, home);
+        await bringSummaries(store, { tree, home: id, source }, home, limits.summaryBytes);
         return undefined;
       })),
     );
@@ -122,7 +122,7 @@ async function take(
     if (hurry && states.get(join(home, source)) === state) continue;
     skipped.push(
       ...(await unlessBroken(source, () =>
-        takeSummaries(store, { tree: tree.id, home: id, source }, home, conversationsIn(home)),
+        takeSummaries(store, { tree: tree.id, home: id, source }, home, conversationsIn(home), limits.summaryBytes),
       )),
     );
     states.set(join(home, source), state);
@@ -175,16 +175,16 @@ async function unlessBroken(source: string, work: () => Promise<Skipped | undefi
 
 /** What the files of a home say of its conversations; they are looked for when the first one is asked for. */
 function conversationsIn(home: string): HomeConversations {
-  let places: ReadonlyMap<string, string> | undefined;
-  const placeOf = (thread: string): string | undefined => {
-    places ??= new Map(conversationFiles(home).map((file) => [file.thread, file.place]));
-    return places.get(thread);
+  let files: ReadonlyMap<string, ConversationFile> | undefined;
+  const fileOf = (thread: string): ConversationFile | undefined => {
+    files ??= new Map(conversationFiles(home).map((file) => [file.thread, file]));
+    return files.get(thread);
   };
   return {
-    has: (thread) => placeOf(thread) !== undefined,
+    has: (thread) => fileOf(thread) !== undefined,
     metaOf(thread) {
-      const place = placeOf(thread);
-      const meta = place === undefined ? undefined : readMeta(join(home, place));
+      const file = fileOf(thread);
+      const meta = file === undefined || file.compressed ? undefined : readMeta(join(home, file.place));
       return meta === undefined ? null : JSON.stringify(meta);
     },
   };

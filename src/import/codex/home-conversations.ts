@@ -4,15 +4,13 @@ import { isSystemError } from '../../errors.js';
 import { carried } from '../../store/carried.js';
 import type { Conversation } from '../../store/conversation-table.js';
 import type { Store } from '../../store/store.js';
+import type { CodexLimits } from './codex-limits.js';
 import { type ConversationFile, conversationFiles, placeFile, readLines } from './conversation-files.js';
 import { bareMeta, type ConversationMeta, metaOfPayload, placeOf, readMeta, stubOf } from './conversation-meta.js';
 import type { ConversationOwner } from './conversation-owner.js';
 
-/** How many conversations are carried with a project, and how many bytes of them. */
-export interface ConversationLimits {
-  readonly conversations: number;
-  readonly conversationBytes: number;
-}
+/** The limits of conversations. */
+type ConversationLimits = Pick<CodexLimits, 'conversations' | 'conversationBytes'>;
 
 /** The home of a project. */
 export interface CarriedHome {
@@ -79,9 +77,9 @@ async function newest(
   let count = 0;
   let bytes = 0;
   for (const file of files) {
-    const { thread, place, mtime, size, archived } = file;
+    const { thread, place, mtime, size, archived, compressed } = file;
     if (count === conversations) break;
-    if (archived || size > conversationBytes) continue;
+    if (archived || compressed || size > conversationBytes) continue;
     const stored = known.get(thread);
     let length = stored?.size ?? 0;
     if (stored?.mtime !== mtime || length > size) {
@@ -146,7 +144,7 @@ export function bringConversations(store: Store, { tree, home, id }: CarriedHome
     const here = file && readLines(home, file);
     if (here && !here.equals(bytes.subarray(0, here.length))) continue;
     placeFile(home, file?.place ?? row.place, bytes, row.mtime);
-    files.set(row.thread, { ...row, archived: false });
+    files.set(row.thread, { ...row, archived: false, compressed: false });
     brought.push(row.thread);
   }
   if (brought.length > 0)
@@ -162,8 +160,8 @@ export function bringConversations(store: Store, { tree, home, id }: CarriedHome
 }
 
 /** Whether the store may have what a home has only the beginning of. */
-function isBehind({ archived, size, mtime }: ConversationFile, row: Conversation): boolean {
-  return !archived && size < row.size && mtime < row.mtime;
+function isBehind({ archived, compressed, size, mtime }: ConversationFile, row: Conversation): boolean {
+  return !archived && !compressed && size < row.size && mtime < row.mtime;
 }
 
 function sha256(bytes: Buffer): Buffer {

@@ -11,9 +11,6 @@ import { digestOf, withUseOf } from './summary-row.js';
 /** Databases of a home with summaries, by version of the memory. */
 export const SUMMARY_DATABASES = { memories: 'memories_1.sqlite', memories_v2: 'memories_v2_1.sqlite' } as const;
 
-/** Bytes that a database of summaries may have (spec §3.5). */
-export const DATABASE_MOST = 16 * 1024 * 1024;
-
 /** Times that a copy is made anew when somebody else took in a newer one meanwhile. */
 const TRIES = 3;
 
@@ -33,7 +30,7 @@ export async function takeSummaries(
   key: SourceKey,
   home: string,
   held: HomeConversations,
-  most = DATABASE_MOST,
+  most: number,
 ): Promise<Skipped | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {
     const taken = store.now;
@@ -108,7 +105,7 @@ export async function summedUpSince(home: string, since: number): Promise<string
   const second = Math.floor(since / 1e6);
   const threads: string[] = [];
   for (const source of Object.values(SUMMARY_DATABASES)) {
-    const copy = await copySummaries(join(home, source), DATABASE_MOST);
+    const copy = await copySummaries(join(home, source), Number.POSITIVE_INFINITY);
     for (const { thread, updated, generated } of copy?.rows.values() ?? [])
       if (Math.max(updated, generated) >= second) threads.push(thread);
   }
@@ -136,7 +133,7 @@ export function keepTemplate(
  * Has a home know the summaries that the store has, and makes its database where there is none yet. What the home has to say
  * was taken in before (`takeSummaries`).
  */
-export async function bringSummaries(store: Store, key: SourceKey, home: string, most = DATABASE_MOST): Promise<void> {
+export async function bringSummaries(store: Store, key: SourceKey, home: string, most: number): Promise<void> {
   const { summaries } = carried(store.db);
   const { tree, source } = key;
   const file = join(home, source);
