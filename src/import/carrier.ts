@@ -38,7 +38,7 @@ export interface Carrier {
   take(store: Store, place: CarriedPlace, limits: CarryLimits, hurry?: boolean): Promise<readonly Skipped[]>;
   /** What of a home was refused when it was looked at last. */
   refused(store: Store, place: CarriedPlace): readonly Skipped[];
-  /** Never takes what was done in a home since a time (µs since the epoch): a shared session used it. */
+  /** Never takes what was done in a home since a time (µs since the epoch), removals included: a shared session used it. */
   withhold(store: Store, place: Pick<CarriedPlace, 'tree' | 'home'>, since: number): Promise<void>;
   /** Whether the store has taken something from a home for a tree: it was that project's, then. */
   knows(store: Store, tree: TreeRow, home: string): boolean;

@@ -15,16 +15,11 @@ import { type ConversationFile, conversationFiles } from './conversation-files.j
 import { readMeta } from './conversation-meta.js';
 import { type ConversationOwner, ownerByProject, ownerByRepository } from './conversation-owner.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
-import {
-  bringSummaries,
-  type HomeConversations,
-  SUMMARY_DATABASES,
-  summedUpSince,
-  takeSummaries,
-} from './home-summaries.js';
+import { bringSummaries, type HomeConversations, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
 import { removeSummary } from './remove-summary.js';
 import { userSummaries } from './user-summaries.js';
+import { withhold } from './withhold.js';
 
 /** What Codex's memory needs beside its folder: the database of summaries, and conversations. */
 export const codexCarrier: Carrier = {
@@ -53,9 +48,8 @@ export const codexCarrier: Carrier = {
       .map(({ source, refused }) => ({ path: source, reason: refused }));
   },
   async withhold(store, { tree, home }, since) {
-    const held = conversationFiles(home).filter(({ mtime }) => mtime >= since);
-    const threads = [...held.map(({ thread }) => thread), ...(await summedUpSince(home, since))];
-    store.write(() => carried(store.db).conversations.withhold(tree.id, threads), true);
+    const id = readMark(home)?.id;
+    if (id !== undefined) await withhold(store, { tree: tree.id, home, id }, since);
   },
   knows(store, tree, home) {
     const id = readMark(home)?.id;

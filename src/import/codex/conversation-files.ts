@@ -34,6 +34,8 @@ export interface ConversationFile {
   readonly size: number;
   /** µs since the epoch. */
   readonly mtime: number;
+  /** When anything about the file changed last, as nobody but the kernel sets it: µs since the epoch. */
+  readonly changed: number;
   readonly archived: boolean;
   /** Codex has compressed it, as it was not held on with for long: it is there, and cannot be read. */
   readonly compressed: boolean;
@@ -52,7 +54,8 @@ export function conversationFiles(home: string): ConversationFile[] {
       if (!stat) continue;
       const mtime = storableTime(Number(stat.mtimeNs / 1000n));
       const kind = { archived: place.startsWith(ARCHIVED), compressed: end !== undefined };
-      found.push({ thread, place: path, size: Number(stat.size), mtime, ...kind });
+      const changed = Number(stat.ctimeNs / 1000n);
+      found.push({ thread, place: path, size: Number(stat.size), mtime, changed, ...kind });
     }
   };
   for (const folder of [HELD, ARCHIVED]) visit(folder, DEPTH);

@@ -144,7 +144,7 @@ export function bringConversations(store: Store, { tree, home, id }: CarriedHome
     const here = file && readLines(home, file);
     if (here && !here.equals(bytes.subarray(0, here.length))) continue;
     placeFile(home, file?.place ?? row.place, bytes, row.mtime);
-    files.set(row.thread, { ...row, archived: false, compressed: false });
+    files.set(row.thread, { ...row, changed: row.mtime, archived: false, compressed: false });
     brought.push(row.thread);
   }
   if (brought.length > 0)

@@ -100,18 +100,6 @@ function takeCopy(
   }, true);
 }
 
-/** Conversations of which a home has a summary that is as new as a time (µs since the epoch), or newer. */
-export async function summedUpSince(home: string, since: number): Promise<string[]> {
-  const second = Math.floor(since / 1e6);
-  const threads: string[] = [];
-  for (const source of Object.values(SUMMARY_DATABASES)) {
-    const copy = await copySummaries(join(home, source), Number.POSITIVE_INFINITY);
-    for (const { thread, updated, generated } of copy?.rows.values() ?? [])
-      if (Math.max(updated, generated) >= second) threads.push(thread);
-  }
-  return threads;
-}
-
 /** Keeps a database without its rows, for homes that have none. For use within `Store.write`. */
 export function keepTemplate(
   store: Store,

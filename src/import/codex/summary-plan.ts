@@ -24,7 +24,7 @@ export interface SummaryPlan<Home extends Row, Stored extends Row> {
  * added there; what both had and one removed is removed, unless the other changed it; of two the newer one counts. What a
  * home has dropped for its age stays in the store, and goes back into the home when it was used elsewhere. Pure.
  * @param base digests of what both had last
- * @param withheld conversations that stay as they are on both sides
+ * @param withheld conversations of which nothing is taken from the home; it is given what it never had
  */
 export function planSummaries<Home extends Row, Stored extends Row>(
   home: ReadonlyMap<string, Home>,
@@ -41,10 +41,13 @@ export function planSummaries<Home extends Row, Stored extends Row>(
   const common = new Map<string, Buffer>();
   const gone: string[] = [];
   for (const thread of new Set([...home.keys(), ...store.keys(), ...base.keys()])) {
-    if (withheld.has(thread)) continue;
     const here = home.get(thread);
     const there = store.get(thread);
     const both = base.get(thread);
+    if (withheld.has(thread)) {
+      if (there && !here && !both) toHome.push(there);
+      continue;
+    }
     const unchanged = (row: Row): boolean => both?.equals(digestOf(row)) === true;
     if (here && there) {
       const digest = digestOf(here);
