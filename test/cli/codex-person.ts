@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { threadOf } from '../import/codex-home.js';
 import type { Person } from './person.js';
 
 /** What `mend env codex --json` prints. */
@@ -51,4 +52,29 @@ export async function sqlOf<T>(person: Person, file: string, statements: string,
     console.log(JSON.stringify(db.prepare(process.argv[3]).all()));`;
   const node = [process.execPath, '--input-type=module', '-e', script, file, statements, query];
   return JSON.parse(await shellOf(person, 'exec "$@"', ...node)) as T[];
+}
+
+/** Where a conversation lies in a home. @param of last digits of its id */
+export function conversationPlace(of: number): string {
+  return `sessions/2026/11/28/rollout-2026-11-28T20-09-15-${threadOf(of)}.jsonl`;
+}
+
+/**
+ * Lays a conversation into a home, held in the person's repository.
+ * @param lines what is said in it
+ * @param time of its last change, as touch(1) takes it
+ */
+export async function layConversation(
+  person: Person,
+  home: string,
+  of: number,
+  lines: readonly string[],
+  time: string,
+): Promise<void> {
+  const timestamp = '2026-11-28T20:09:15.000Z';
+  const payload = { id: threadOf(of), timestamp, cwd: person.repository, source: 'cli' };
+  const text = [{ timestamp, type: 'session_meta', payload }, ...lines.map((says) => ({ says }))];
+  const script = 'mkdir -p "$(dirname "$1")"; printf "%s\\n" "$2" >"$1"; touch -t "$3" "$1"';
+  const file = join(home, conversationPlace(of));
+  await shellOf(person, script, file, text.map((line) => JSON.stringify(line)).join('\n'), time);
 }

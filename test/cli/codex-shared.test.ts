@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { SUMMARY_TABLES, threadOf } from '../import/codex-home.js';
-import { codexEnv, shellOf, sqlOf } from './codex-person.js';
+import { codexEnv, conversationPlace, layConversation, shellOf, sqlOf } from './codex-person.js';
 import { Person, until } from './person.js';
 
 const TIMEOUT_MS = 240_000;
@@ -22,21 +22,9 @@ afterEach(async () => {
 });
 
 const shell = (script: string, ...args: string[]): Promise<string> => shellOf(person, script, ...args);
-const placeOf = (of: number): string => `sessions/2026/11/28/rollout-2026-11-28T20-09-15-${threadOf(of)}.jsonl`;
 const row = (of: number, says: string, time: number): string =>
   `INSERT OR REPLACE INTO stage1_outputs (thread_id, source_updated_at, raw_memory, rollout_summary, generated_at)
    VALUES ('${threadOf(of)}', ${time}, '', '${says}', ${time});`;
-
-/** Lays conversations into a home. @param touched as touch(1) takes it */
-async function hold(home: string, of: readonly number[], says: string, touched: string): Promise<void> {
-  for (const number of of) {
-    const timestamp = '2026-11-28T20:09:15.000Z';
-    const payload = { id: threadOf(number), timestamp, cwd: person.repository, source: 'cli' };
-    const lines = [JSON.stringify({ timestamp, type: 'session_meta', payload }), JSON.stringify({ says })];
-    const script = 'mkdir -p "$(dirname "$1")"; printf "%s\\n" "$2" >"$1"; touch -t "$3" "$1"';
-    await shell(script, join(home, placeOf(number)), lines.join('\n'), touched);
-  }
-}
 
 it(
   'what a shared session did in the home of its Codex is not read back: neither what it deleted nor what it dated back',
@@ -45,7 +33,7 @@ it(
     const now = Math.floor(Date.now() / 1000);
     const rows = [1, 2, 3].map((of) => row(of, `own ${of}`, now - 3600)).join('');
     await sqlOf(person, join(home, DATABASE), SUMMARY_TABLES.replaceAll('@made', "'2026-01-01 00:00:00'") + rows);
-    await hold(home, [1, 2], 'own', '202611282100');
+    for (const of of [1, 2]) await layConversation(person, home, of, ['own'], '202611282100');
     await codexEnv(person);
     // A program that waits.
     const script = `#!/bin/sh\n: >"$HOME/started"; while ! test -e "$HOME/end"; do sleep 0.1; done\n`;
@@ -60,8 +48,8 @@ it(
       join(home, DATABASE),
       `${drop} ${row(2, 'shared', now - 3600)} ${row(4, 'shared', 1_600_000_000)}`,
     );
-    await shell('rm "$1"', join(home, placeOf(1)));
-    await hold(home, [2, 4], 'shared', LONG_AGO);
+    await shell('rm "$1"', join(home, conversationPlace(1)));
+    for (const of of [2, 4]) await layConversation(person, home, of, ['shared'], LONG_AGO);
     const lay = 'mkdir -p "$1"; echo shared >"$1/MEMORY.md"; touch -t "$2" "$1/MEMORY.md"';
     for (const folder of ['memories', 'other-memories/memories.1']) await shell(lay, join(home, folder), LONG_AGO);
     await shell(': >"$1"', join(person.user.home, 'end'));
@@ -79,10 +67,11 @@ it(
       ).then((found) => found.map(({ rollout_summary }) => rollout_summary));
     const other = two.environment['CODEX_HOME'] ?? '';
     expect(await says(other)).toEqual(['own 1', 'own 2', 'own 3']);
-    for (const of of [1, 2]) expect(readFileSync(join(other, placeOf(of)), 'utf8')).toContain('{"says":"own"}');
-    expect(existsSync(join(other, placeOf(4)))).toBe(false);
+    for (const of of [1, 2])
+      expect(readFileSync(join(other, conversationPlace(of)), 'utf8')).toContain('{"says":"own"}');
+    expect(existsSync(join(other, conversationPlace(4)))).toBe(false);
     // What was deleted is there again, and what it wrote is still its home's.
-    expect(readFileSync(join(home, placeOf(1)), 'utf8')).toContain('{"says":"own"}');
+    expect(readFileSync(join(home, conversationPlace(1)), 'utf8')).toContain('{"says":"own"}');
     expect(await says(home)).toEqual(['own 1', 'shared', 'own 3', 'shared']);
     expect(await shell('cd "$1" && cat withheld-memories/*/MEMORY.md', home)).toBe('shared\nshared\n');
   },

@@ -8,6 +8,7 @@ import type { CodexLimits } from './codex-limits.js';
 import { type ConversationFile, conversationFiles, placeFile, readLines } from './conversation-files.js';
 import { bareMeta, type ConversationMeta, metaOfPayload, placeOf, readMeta, stubOf } from './conversation-meta.js';
 import type { ConversationOwner } from './conversation-owner.js';
+import { isInUse } from './home-in-use.js';
 
 /** The limits of conversations. */
 type ConversationLimits = Pick<CodexLimits, 'conversations' | 'conversationBytes'>;
@@ -130,16 +131,21 @@ function tooMany(rows: readonly Conversation[], limits: ConversationLimits): Con
 
 /**
  * Puts the conversations of a project into a home that lacks them, and for summaries whose conversation is not carried the
- * first line of it: Codex drops a summary whose conversation it does not know.
+ * first line of it: Codex drops a summary whose conversation it does not know. What a home has is replaced by what it was held
+ * on with elsewhere only while nobody uses the home.
  * @param checkout folder that is named for a conversation of which nothing is known
  */
 export function bringConversations(store: Store, { tree, home, id }: CarriedHome, checkout: string): void {
   const { conversations } = carried(store.db);
   const files = new Map(conversationFiles(home).map((file) => [file.thread, file]));
   const brought: string[] = [];
+  let inUse: boolean | undefined;
   for (const row of conversations.of(tree)) {
     const file = files.get(row.thread);
     if (file && !isBehind(file, row)) continue;
+    // A Codex that has it open would go on writing to what was replaced.
+    if (file) inUse ??= isInUse(home);
+    if (file && inUse) continue;
     const bytes = conversations.bytes(tree, row.thread);
     const here = file && readLines(home, file);
     if (here && !here.equals(bytes.subarray(0, here.length))) continue;
