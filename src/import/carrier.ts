@@ -50,6 +50,15 @@ export interface Carrier {
   import(store: Store, tree: TreeRow, home: string, options: CarriedImport): Promise<ImportedFile[]>;
   /** A file was removed from memory: what would bring it back is removed too. */
   removed(store: Store, tree: TreeRow, path: string, bytes: Buffer | undefined): void;
+  /**
+   * A file was purged, or a version of it: no copy of what it said stays beside the files.
+   * @param contents what it held, and holds no more
+   * @param isWhole false for a version
+   * @returns the conversations of which something went
+   */
+  purged(store: Store, tree: TreeRow, path: string, contents: readonly Buffer[], isWhole: boolean): readonly string[];
+  /** A file was restored: what the harness would write in its place says the same from now on. */
+  restored(store: Store, tree: TreeRow, path: string, bytes: Buffer): void;
 }
 
 /** The carriers there are, by the name of the harness. */

@@ -17,7 +17,8 @@ import { type ConversationOwner, ownerByProject, ownerByRepository } from './con
 import { bringConversations, takeConversations } from './home-conversations.js';
 import { bringSummaries, type HomeConversations, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
-import { removeSummary } from './remove-summary.js';
+import { purgeSummary, removeSummary } from './remove-summary.js';
+import { restoreSummary } from './restore-summary.js';
 import { userSummaries } from './user-summaries.js';
 import { withhold } from './withhold.js';
 
@@ -62,6 +63,8 @@ export const codexCarrier: Carrier = {
   },
   import: importSummaries,
   removed: removeSummary,
+  purged: purgeSummary,
+  restored: restoreSummary,
 };
 
 /** Has a home know the summaries that the store has, with the beginnings of their conversations. */
