@@ -40,6 +40,8 @@ export interface Carrier {
   refused(store: Store, place: CarriedPlace): readonly Skipped[];
   /** Never takes what was done in a home since a time (µs since the epoch), removals included: a shared session used it. */
   withhold(store: Store, place: Pick<CarriedPlace, 'tree' | 'home'>, since: number): Promise<void>;
+  /** The same for what would be taken in with the next mount, while the session is shared. */
+  keepOut(place: Pick<CarriedPlace, 'home'>, since: number): void;
   /** Whether the store has taken something from a home for a tree: it was that project's, then. */
   knows(store: Store, tree: TreeRow, home: string): boolean;
   /** The home of the user's own, which an import reads. @throws {MendError} when the environment cannot tell */

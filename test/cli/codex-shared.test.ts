@@ -51,6 +51,11 @@ it(
     await shell('rm "$1"', join(home, conversationPlace(1)));
     for (const of of [2, 4]) await layConversation(person, home, of, ['shared'], LONG_AGO);
     const lay = 'mkdir -p "$1"; echo shared >"$1/MEMORY.md"; touch -t "$2" "$1/MEMORY.md"';
+    // Whoever takes the mount off by force leaves it the plain folder.
+    expect((await person.mend(['unmount', '--all', '--force'])).code).toBe(0);
+    await shell(lay, join(home, 'memories_v2'), LONG_AGO);
+    await codexEnv(person);
+    expect(await person.json('memory')).toEqual([]);
     for (const folder of ['memories', 'other-memories/memories.1']) await shell(lay, join(home, folder), LONG_AGO);
     await shell(': >"$1"', join(person.user.home, 'end'));
     await running;
@@ -73,7 +78,7 @@ it(
     // What was deleted is there again, and what it wrote is still its home's.
     expect(readFileSync(join(home, conversationPlace(1)), 'utf8')).toContain('{"says":"own"}');
     expect(await says(home)).toEqual(['own 1', 'shared', 'own 3', 'shared']);
-    expect(await shell('cd "$1" && cat withheld-memories/*/MEMORY.md', home)).toBe('shared\nshared\n');
+    expect(await shell('cd "$1" && cat withheld-memories/*/MEMORY.md', home)).toBe('shared\nshared\nshared\n');
   },
   TIMEOUT_MS,
 );

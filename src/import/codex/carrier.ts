@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
 import { ROOTS } from '../../harness/codex/memory-version.js';
@@ -17,10 +17,11 @@ import { type ConversationOwner, ownerByProject, ownerByRepository } from './con
 import { bringConversations, takeConversations } from './home-conversations.js';
 import { bringSummaries, type HomeConversations, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
+import { mountPoints } from './mount-points.js';
 import { purgeSummary, removeSummary } from './remove-summary.js';
 import { restoreSummary } from './restore-summary.js';
 import { userSummaries } from './user-summaries.js';
-import { withhold } from './withhold.js';
+import { keepFoldersOut, withhold } from './withhold.js';
 
 /** What Codex's memory needs beside its folder: the database of summaries, and conversations. */
 export const codexCarrier: Carrier = {
@@ -51,6 +52,9 @@ export const codexCarrier: Carrier = {
   async withhold(store, { tree, home }, since) {
     const id = readMark(home)?.id;
     if (id !== undefined) await withhold(store, { tree: tree.id, home, id }, since);
+  },
+  keepOut({ home }, since) {
+    keepFoldersOut(home, since);
   },
   knows(store, tree, home) {
     const id = readMark(home)?.id;
@@ -192,11 +196,11 @@ function conversationsIn(home: string): HomeConversations {
  * can have made it.
  */
 async function takeOther(store: Store, { tree, home, folder }: CarriedPlace, limits: CarryLimits): Promise<void> {
-  const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+  const mounts = mountPoints();
   for (const root of Object.values(ROOTS)) {
     const other = join(home, root);
     // Nothing under a mount is touched: this process may be the one that serves it.
-    if (other === folder || mounts.includes(` ${other} `) || !isFolder(other)) continue;
+    if (other === folder || mounts.has(other) || !isFolder(other)) continue;
     await takeIn(store, tree, other, codex, limits);
   }
 }

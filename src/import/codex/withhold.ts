@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.js';
 import { conversationFiles } from './conversation-files.js';
 import type { CarriedHome } from './home-conversations.js';
 import { SUMMARY_DATABASES } from './home-summaries.js';
+import { mountPoints } from './mount-points.js';
 import { droppedDigest } from './retention.js';
 import { copySummaries } from './summary-database.js';
 import { digestOf } from './summary-row.js';
@@ -44,7 +45,7 @@ export async function withhold(store: Store, home: CarriedHome, since: number): 
     for (const [source, threads] of gone)
       for (const thread of threads) summaries.deleteBase({ tree: home.tree, home: home.id, source }, thread);
   }, true);
-  putFoldersAside(home.home, from);
+  keepFoldersOut(home.home, since);
 }
 
 /** The summaries of a home that are not those which it had in common with the store last, and those of which it has none now. */
@@ -67,26 +68,21 @@ async function changedSummaries(
   return { changed: changed.map(({ thread }) => thread), dropped: dropped.map(([thread]) => thread) };
 }
 
-/** Moves memory folders of a home that would be taken in to where none is. What is mounted is no folder of the home. */
-function putFoldersAside(home: string, from: number): void {
+/**
+ * Moves memory folders of a home that were changed since a time, and would be taken in, to where none is. What is mounted is no
+ * folder of the home.
+ * @param since µs since the epoch
+ */
+export function keepFoldersOut(home: string, since: number): void {
+  const from = since - TICK;
+  const mounts = mountPoints();
   const aside = namesIn(join(home, ASIDE)).map((name) => join(ASIDE, name));
   for (const place of [...Object.values(ROOTS), ...aside]) {
     const folder = join(home, place);
-    if (isMounted(home, folder) || !isChangedSince(folder, from)) continue;
+    if (mounts.has(folder) || !isChangedSince(folder, from)) continue;
     mkdirSync(join(home, WITHHELD), { recursive: true, mode: 0o700 });
     const name = `${place.split('/').at(-1)}.${randomBytes(6).toString('hex')}`;
     renameSync(folder, join(home, WITHHELD, name));
-  }
-}
-
-function isMounted(home: string, folder: string): boolean {
-  try {
-    const stat = lstatSync(folder, { throwIfNoEntry: false });
-    return stat !== undefined && stat.dev !== lstatSync(home).dev;
-  } catch (error) {
-    // One whose daemon is gone is one, too.
-    if (isSystemError(error, 'ENOTCONN')) return true;
-    throw error;
   }
 }
 
