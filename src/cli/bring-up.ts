@@ -7,7 +7,7 @@ import type { HarnessEnvironment, HarnessPlace, MemoryHarness } from '../harness
 import { discoverRepository } from '../project/repository.js';
 import { currentFolder, ownStoreFolder, withStore } from './context.js';
 import { startedHarnesses } from './harness-choice.js';
-import { harnessPlace } from './harness-place.js';
+import { harnessPlace, placed } from './harness-place.js';
 import { tellNotes } from './mount-all.js';
 import { complain } from './output.js';
 import { daemonRuns, wantedMounts } from './wanted-mounts.js';
@@ -55,8 +55,10 @@ export async function bringUp(harness: MemoryHarness, project: string | undefine
     }
   }
   const { project: id, checkout } = first.request;
-  const place = harnessPlace(harness, checkout, id);
-  const name = await withStore(false, ({ projects, machine }) => projects.list(machine).find((one) => one.id === id));
+  const { place, name } = await withStore(false, (store) => {
+    const owner = placed(store, id);
+    return { place: harnessPlace(harness, checkout, owner), name: owner?.project.name ?? '' };
+  });
   const cwd = project === undefined ? currentFolder() : await folderIn(checkout);
   const own = harness.launch.environment?.(place) ?? {};
   // Shells keep this variable at the folder they are in.
@@ -64,7 +66,7 @@ export async function bringUp(harness: MemoryHarness, project: string | undefine
   const changes = { ...moved, ...own };
   return {
     ...{ place, memory: answer.path, cwd, changes, env: { ...process.env, ...changes } },
-    project: { id, name: name?.name ?? '' },
+    project: { id, name },
   };
 }
 

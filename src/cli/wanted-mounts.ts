@@ -10,7 +10,7 @@ import type { Project } from '../store/projects.js';
 import type { Store } from '../store/store.js';
 import { ownStoreFolder, projectOf, repositoryOf, withStore } from './context.js';
 import type { HarnessChoice } from './harness-choice.js';
-import { folderAt, harnessPlace, memoryFolderOf } from './harness-place.js';
+import { folderAt, harnessPlace, memoryFolderOf, type PlacedProject } from './harness-place.js';
 import { complain, quoted } from './output.js';
 import { refuseOtherProjectsFolder } from './plain-folder.js';
 
@@ -49,9 +49,10 @@ export async function wantedMounts(
     true,
     async (store) => {
       refuseFolders(store, repository, choose);
-      const { id, name } = projectOf(store, repository);
+      const project = projectOf(store, repository);
+      const { id, name } = project;
       const given = folder === undefined ? undefined : name;
-      const requests = await requestsFor(id, repository.root, choose(store, id));
+      const requests = await requestsFor({ store, project }, repository.root, choose(store, id));
       return { wanted: requests.map((request) => ({ request, given })), left: false };
     },
     closely,
@@ -72,8 +73,9 @@ async function namedProject(store: Store, name: string, choose: HarnessChoice): 
   }
   const harnesses = choose(store, project.id);
   refuseFolders(store, repository, choose);
-  await check(foldersFor(project.id, repository.root, harnesses));
-  return requestsFor(project.id, repository.root, harnesses);
+  const owner = { store, project };
+  await check(foldersFor(owner, repository.root, harnesses));
+  return requestsFor(owner, repository.root, harnesses);
 }
 
 /** @throws {MendError} when a harness's folder of the checkout holds another project's memory. */
@@ -103,7 +105,7 @@ async function everyProject(store: Store, choose: HarnessChoice) {
     for (const repository of repositories) {
       try {
         refuseFolders(store, repository, choose);
-        const requests = await requestsFor(project.id, repository.root, choose(store, project.id));
+        const requests = await requestsFor({ store, project }, repository.root, choose(store, project.id));
         // Checkouts of a project can have one folder.
         const others = requests.filter(({ path }) => wanted.every(({ request }) => request.path !== path));
         wanted.push(...others.map((request) => ({ request, given: project.name })));
@@ -117,18 +119,19 @@ async function everyProject(store: Store, choose: HarnessChoice) {
 }
 
 /** The memory folders of a checkout, without those that are made with its project. */
-function foldersFor(project: number | undefined, checkout: string, harnesses: readonly MemoryHarness[]): string[] {
-  return harnesses.flatMap((harness) => memoryFolderOf(harness, checkout, project) ?? []);
+function foldersFor(owner: PlacedProject | undefined, checkout: string, harnesses: readonly MemoryHarness[]): string[] {
+  return harnesses.flatMap((harness) => memoryFolderOf(harness, checkout, owner) ?? []);
 }
 
 async function requestsFor(
-  project: number,
+  owner: PlacedProject,
   checkout: string,
   harnesses: readonly MemoryHarness[],
 ): Promise<MountRequest[]> {
+  const project = owner.project.id;
   const requests: MountRequest[] = [];
   for (const harness of harnesses) {
-    const place = harnessPlace(harness, checkout, project);
+    const place = harnessPlace(harness, checkout, owner);
     await harness.launch.prepare?.(place);
     const path = folderAt(harness, place);
     if (path !== undefined) requests.push({ project, harness: harness.name, path, checkout });

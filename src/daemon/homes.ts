@@ -39,6 +39,12 @@ export class Homes {
     return this.#inTurn(mount, checkout, (carrier, place) => carrier.bring(this.#store, place, this.#limits));
   }
 
+  /** Before a folder in a home is mounted: what a shared session may have laid there is no memory. */
+  keepOut({ path, tree }: HomeMount): void {
+    const since = this.#sharedSince(tree);
+    if (since !== undefined) carriers[tree.harness]?.keepOut({ home: dirname(path) }, since);
+  }
+
   /** Takes what the harness did in a home into the store. */
   take(mount: HomeMount, hurry = false): Promise<readonly Skipped[]> {
     const checkout = this.#store.trees.mountsAt(this.#store.machine, mount.path)[0]?.checkout ?? '/';
@@ -72,15 +78,21 @@ export class Homes {
   ): Promise<readonly Skipped[]> {
     const carrier = carriers[mount.tree.harness];
     if (!carrier) return Promise.resolve([]);
-    const turn = this.#queue.then(() => (this.#isShared(mount) ? [] : work(carrier, placeOf(mount, checkout))));
+    const turn = this.#queue.then(() =>
+      this.#sharedSince(mount.tree) !== undefined ? [] : work(carrier, placeOf(mount, checkout)),
+    );
     this.#queue = turn.catch(() => undefined);
     return turn;
   }
 
-  /** A shared session may use the home: until it is ended nothing is taken from there, nor brought. */
-  #isShared({ tree }: HomeMount): boolean {
+  /** A shared session may use the home: until it is ended nothing is taken from there, nor brought. µs since the epoch. */
+  #sharedSince(tree: TreeRow): number | undefined {
     const { named } = this.#store.sessions;
-    return named.shared().some(({ project, harness }) => project === tree.project && harness === tree.harness);
+    const isOurs = ({ project, harness }: { readonly project: number; readonly harness: string }): boolean =>
+      project === tree.project && harness === tree.harness;
+    if (!named.shared().some(isOurs)) return undefined;
+    const since = named.list().flatMap((one) => (isOurs(one) && one.ended === null ? (one.shared ?? []) : []));
+    return Math.min(...since);
   }
 
   #look(all: readonly HomeMount[]): void {

@@ -176,6 +176,7 @@ export class Mounter {
       );
     }
     await clearMountPoint(realPath(request.path));
+    this.#homes.keepOut({ path: realPath(request.path), tree });
     const point = prepareMountPoint(request.path);
     let held: HeldFolder | undefined;
     try {

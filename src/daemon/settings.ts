@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { parseDocument } from 'yaml';
 import { isSystemError, MendError } from '../errors.js';
 import { chosenByName, memoryHarnesses } from '../harness/registry.js';
-import type { ConversationLimits } from '../import/codex/home-conversations.js';
+import { type CodexLimits, DEFAULT_CODEX_LIMITS } from '../import/codex/codex-limits.js';
 import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
 
 /** What a person may set in `config.yaml` (spec §11.4). */
@@ -12,8 +12,8 @@ export interface Settings {
   readonly limits: Limits;
   /** Names of the harnesses that commands are about when none is named; undefined for those that the person uses. */
   readonly harnesses: readonly string[] | undefined;
-  /** What is carried of conversations (spec §9). */
-  readonly codex: ConversationLimits;
+  /** What is carried with Codex's memory (spec §9). */
+  readonly codex: CodexLimits;
   /** Programs that `mend run` starts in the place of those in PATH: absolute paths, by harness. */
   readonly programs: Readonly<Record<string, string>>;
 }
@@ -21,14 +21,13 @@ export interface Settings {
 /** Largest value that a limit may have: what the store is built for. */
 const LIMIT_MAXIMUM = { files: 100_000, bytes: 1024 ** 3, file_bytes: 64 * 1024 ** 2 } as const;
 
-const DEFAULT_CODEX: ConversationLimits = { conversations: 20, conversationBytes: 32 * 1024 ** 2 };
-const CODEX_MAXIMUM = { conversations: 1000, conversation_bytes: 1024 ** 3 } as const;
+const CODEX_MAXIMUM = { conversations: 1000, conversation_bytes: 1024 ** 3, summary_bytes: 256 * 1024 ** 2 } as const;
 
 /** What holds where no file says anything. */
 export const DEFAULT_SETTINGS: Settings = {
   limits: DEFAULT_LIMITS,
   harnesses: undefined,
-  codex: DEFAULT_CODEX,
+  codex: DEFAULT_CODEX_LIMITS,
   programs: {},
 };
 
@@ -63,6 +62,7 @@ const schema: Readonly<Record<string, Rule | Readonly<Record<string, Rule>>>> = 
   codex: {
     conversations: wholeNumber(CODEX_MAXIMUM.conversations, 0),
     conversation_bytes: wholeNumber(CODEX_MAXIMUM.conversation_bytes, 0),
+    summary_bytes: wholeNumber(CODEX_MAXIMUM.summary_bytes),
   },
 };
 
@@ -82,7 +82,11 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   const fault = check(given, schema, '');
   if (fault) throw new MendError(`${file}: ${fault}`);
   const limits = (given['limits'] ?? {}) as { files?: number; bytes?: number; file_bytes?: number };
-  const codex = (given['codex'] ?? {}) as { conversations?: number; conversation_bytes?: number };
+  const codex = (given['codex'] ?? {}) as {
+    conversations?: number;
+    conversation_bytes?: number;
+    summary_bytes?: number;
+  };
   return {
     limits: {
       files: limits.files ?? DEFAULT_LIMITS.files,
@@ -91,8 +95,9 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
     },
     harnesses: given['harnesses'] as string[] | undefined,
     codex: {
-      conversations: codex.conversations ?? DEFAULT_CODEX.conversations,
-      conversationBytes: codex.conversation_bytes ?? DEFAULT_CODEX.conversationBytes,
+      conversations: codex.conversations ?? DEFAULT_CODEX_LIMITS.conversations,
+      conversationBytes: codex.conversation_bytes ?? DEFAULT_CODEX_LIMITS.conversationBytes,
+      summaryBytes: codex.summary_bytes ?? DEFAULT_CODEX_LIMITS.summaryBytes,
     },
     programs: (given['programs'] as Record<string, string> | undefined) ?? {},
   };

@@ -4,7 +4,7 @@ import type { Repository } from '../project/repository.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
 import { codexCarrier } from './codex/carrier.js';
-import type { ConversationLimits } from './codex/home-conversations.js';
+import type { CodexLimits } from './codex/codex-limits.js';
 import type { Skipped } from './folder-reader.js';
 import type { ImportedFile, ImportOptions } from './import-options.js';
 
@@ -19,7 +19,12 @@ export interface CarriedPlace {
 }
 
 /** What is carried, and how much of it. */
-export interface CarryLimits extends Limits, ConversationLimits {}
+export interface CarryLimits extends Limits, CodexLimits {}
+
+/** What an import from a home reads, and how. */
+export interface CarriedImport extends ImportOptions {
+  readonly limits: CarryLimits;
+}
 
 /**
  * What a harness keeps beside its memory folder that has to go with it: the memory would be lost, or of no use, without. Each
@@ -33,16 +38,29 @@ export interface Carrier {
   take(store: Store, place: CarriedPlace, limits: CarryLimits, hurry?: boolean): Promise<readonly Skipped[]>;
   /** What of a home was refused when it was looked at last. */
   refused(store: Store, place: CarriedPlace): readonly Skipped[];
-  /** Never takes what was done in a home since a time (µs since the epoch): a shared session used it. */
+  /** Never takes what was done in a home since a time (µs since the epoch), removals included: a shared session used it. */
   withhold(store: Store, place: Pick<CarriedPlace, 'tree' | 'home'>, since: number): Promise<void>;
+  /** The same for what would be taken in with the next mount, while the session is shared. */
+  keepOut(place: Pick<CarriedPlace, 'home'>, since: number): void;
+  /** Whether the store has taken something from a home for a tree: it was that project's, then. */
+  knows(store: Store, tree: TreeRow, home: string): boolean;
   /** The home of the user's own, which an import reads. @throws {MendError} when the environment cannot tell */
   userHome(env: HarnessEnvironment): string;
   /** How many files an import from a home would find for a repository. */
   count(home: string, repository: Repository): Promise<number>;
   /** Imports the memory of a project from a home of the user that has memory of many. */
-  import(store: Store, tree: TreeRow, home: string, options: ImportOptions): Promise<ImportedFile[]>;
+  import(store: Store, tree: TreeRow, home: string, options: CarriedImport): Promise<ImportedFile[]>;
   /** A file was removed from memory: what would bring it back is removed too. */
   removed(store: Store, tree: TreeRow, path: string, bytes: Buffer | undefined): void;
+  /**
+   * A file was purged, or a version of it: no copy of what it said stays beside the files.
+   * @param contents what it held, and holds no more
+   * @param isWhole false for a version
+   * @returns the conversations of which something went
+   */
+  purged(store: Store, tree: TreeRow, path: string, contents: readonly Buffer[], isWhole: boolean): readonly string[];
+  /** A file was restored: what the harness would write in its place says the same from now on. */
+  restored(store: Store, tree: TreeRow, path: string, bytes: Buffer): void;
 }
 
 /** The carriers there are, by the name of the harness. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { isSystemError, MendError, usageError } from '../errors.js';
 
 /** In it an administrator makes folders for users' stores: `/var/lib/mend/<uid>`. */
@@ -66,22 +66,43 @@ function dataFolder(env: NodeJS.ProcessEnv, uid: number): string {
   return join(base, 'mend', String(uid));
 }
 
-/**
- * The home that a harness has for one project: in the user's own home, since it leads to the login there, wherever the
- * store is. Stores in other places than the user's own have other homes.
- * @param store folder of the store that the project is in
- * @param project its row id, which is never used again
- */
-export function projectHome(
-  env: NodeJS.ProcessEnv,
-  uid: number,
-  store: string,
-  harness: string,
-  project: number,
-): string {
+/** Which project of which store a home is for. */
+export interface HomeOwner {
+  /** Folder of the store, however it is written. */
+  readonly store: string;
+  /** The project: one of another store, or of another state of this one, may have the number, but not its time as well. */
+  readonly project: { readonly id: number; readonly created: number };
+}
+
+/** The folder with the homes of a harness: in the user's own home, since they lead to the login there, wherever a store is. */
+export function homesFolder(env: NodeJS.ProcessEnv, uid: number, harness: string): string {
+  return join(dataFolder(env, uid), 'homes', harness);
+}
+
+/** Name of the home that a harness has for one project. Stores in other places than the user's own have other homes. */
+export function homeName(env: NodeJS.ProcessEnv, uid: number, { store, project }: HomeOwner): string {
+  return `${project.id}-${project.created.toString(36)}${placeMark(realOf(store), realOf(dataFolder(env, uid)))}`;
+}
+
+/** Names that earlier releases gave to such a home: by the number alone, so it may be another project's. */
+export function earlierHomeNames(env: NodeJS.ProcessEnv, uid: number, { store, project }: HomeOwner): string[] {
   const own = dataFolder(env, uid);
-  const mark = store === own ? '' : `-${hash('sha256', store, 'hex').slice(0, 8)}`;
-  return join(own, 'homes', harness, `${project}${mark}`);
+  const marks = [placeMark(store, own), placeMark(realOf(store), realOf(own))];
+  return [...new Set(marks.map((mark) => `${project.id}${mark}`))];
+}
+
+function placeMark(store: string, own: string): string {
+  return store === own ? '' : `-${hash('sha256', store, 'hex').slice(0, 8)}`;
+}
+
+/** A folder under the one path that it has, if it is there. */
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch (error) {
+    if (isSystemError(error)) return resolve(folder);
+    throw error;
+  }
 }
 
 /** True when the folder holds a store already; see `storeFolderExists` for what it refuses. */

@@ -119,6 +119,10 @@ export class ProjectTable {
     return this.#byName.get(name);
   }
 
+  byId(id: number): Project | undefined {
+    return this.#db.prepare<[number], Project>('SELECT id, name, created FROM project WHERE id = ?').get(id);
+  }
+
   /** What identifies a project, remotes of every machine included. */
   aliases(project: number): RecordedAlias[] {
     return this.#aliases.all(project);

@@ -38,19 +38,37 @@ export interface DroppedBackups {
   readonly unread: readonly string[];
 }
 
+/** What a purge was about. */
+export interface PurgedFile {
+  /** Row id of the tree. */
+  readonly tree: number;
+  readonly path: string;
+  /** Hashes of the contents that went. */
+  readonly sha256: readonly Buffer[];
+  /** Conversations whose summaries went (`Summary`). */
+  readonly threads: readonly string[];
+}
+
 /**
  * Deletes copies of the store in its folder that have a file or one of some contents in them: from before an upgrade,
  * of `mend store backup` and of `mend store restore`, and what a daemon rescued. A backup that cannot be read is deleted too, but
  * for stores that were replaced or rescued: those are named.
  */
-export function dropBackups(store: Store, tree: number, path: string, sha256: readonly Buffer[]): DroppedBackups {
+export function dropBackups(store: Store, { tree, path, sha256, threads }: PurgedFile): DroppedBackups {
   return dropBackupsThat(store, (backup) => {
+    if (threads.some((thread) => hasSummary(backup, tree, thread))) return true;
     const content = backup.prepare<[Buffer]>('SELECT 1 FROM content WHERE sha256 = ?');
     if (sha256.some((digest) => content.get(digest))) return true;
     return ['version', 'served', 'import_base', 'draft'].some(
       (table) => backup.prepare(`SELECT 1 FROM ${table} WHERE tree = ? AND path = ?`).get(tree, path) !== undefined,
     );
   });
+}
+
+function hasSummary(backup: Database.Database, tree: number, thread: string): boolean {
+  // There are none in stores of earlier schemas.
+  if (!backup.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'summary'").get()) return false;
+  return backup.prepare('SELECT 1 FROM summary WHERE tree = ? AND thread = ?').get(tree, thread) !== undefined;
 }
 
 /** The same for copies that have a project in them. */

@@ -51,6 +51,7 @@ export class SummaryTable {
   readonly #clearBases;
   readonly #source;
   readonly #putSource;
+  readonly #knows;
   readonly #refused;
   readonly #template;
   readonly #putTemplate;
@@ -61,8 +62,8 @@ export class SummaryTable {
     );
     this.#fingerprint = db
       .prepare<[number], string>(
-        `SELECT count(*) || ' ' || total(updated) || ' ' || total(generated) || ' ' || total(length(row))
-         FROM summary WHERE tree = ?`,
+        `SELECT count(*) || ' ' || total(updated) || ' ' || total(generated) || ' ' || total(length(row)) || ' ' ||
+           total(row ->> '$.last_usage') FROM summary WHERE tree = ?`,
       )
       .pluck();
     this.#put = db.prepare(
@@ -90,6 +91,7 @@ export class SummaryTable {
        VALUES (@tree, @home, @source, @made, @taken, @refused)
        ON CONFLICT DO UPDATE SET made = excluded.made, taken = excluded.taken, refused = excluded.refused`,
     );
+    this.#knows = db.prepare<[number, string]>('SELECT 1 FROM summary_source WHERE tree = ? AND home = ?');
     this.#refused = db.prepare<[number, string], { source: string; refused: string }>(
       'SELECT source, refused FROM summary_source WHERE tree = ? AND home = ? AND refused IS NOT NULL ORDER BY source',
     );
@@ -145,6 +147,11 @@ export class SummaryTable {
 
   putSource(key: SourceKey, source: SummarySource): void {
     this.#putSource.run({ ...key, ...source });
+  }
+
+  /** Whether a database of a home was ever looked at for a tree. */
+  knows(tree: number, home: string): boolean {
+    return this.#knows.get(tree, home) !== undefined;
   }
 
   /** The databases of a home that were refused when they were looked at last. */

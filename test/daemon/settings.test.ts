@@ -37,11 +37,12 @@ test('without a file, and with an empty one, everything has its default', () => 
 });
 
 test('what the file says is used, the rest keeps its default', () => {
-  write('limits:\n  files: 10\n  file_bytes: 2048\nharnesses: [claude]\n');
+  write('limits:\n  files: 10\n  file_bytes: 2048\nharnesses: [claude]\ncodex:\n  summary_bytes: 4096\n');
   expect(readSettings(env)).toEqual({
     ...DEFAULT_SETTINGS,
     limits: { files: 10, fileBytes: 2048, bytes: DEFAULT_LIMITS.bytes },
     harnesses: ['claude'],
+    codex: { ...DEFAULT_SETTINGS.codex, summaryBytes: 4096 },
   });
 });
 
@@ -64,6 +65,7 @@ test.each([
   ['harnesses: claude\n', harnessFault],
   ['harnesses: []\n', /"harnesses" must be a list such as/],
   ['harnesses: [vim]\n', harnessFault],
+  ['codex:\n  summary_bytes: 0\n', /"codex\.summary_bytes" must be a whole number from 1 to 268435456$/],
   ['- a\n', /must hold keys and values/],
   ['limits:\n  files: 1\n  files: 2\n', /is not valid YAML \(line 3\)/],
   ['a: [1\n', /is not valid YAML/],

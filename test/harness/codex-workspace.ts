@@ -85,11 +85,11 @@ trust_level = "trusted"
     );
   }
 
-  /** Puts conversations of two days ago into a Codex home. @returns their ids */
-  async layConversations(home: string, codexHome: string, count: number): Promise<string[]> {
+  /** Puts conversations of two days ago into a Codex home. @param first number of the first one @returns their ids */
+  async layConversations(home: string, codexHome: string, count: number, first = 0): Promise<string[]> {
     const began = Date.now() - 48 * 3_600_000;
     const ids: string[] = [];
-    for (let i = 0; i < count; i++) {
+    for (let i = first; i < first + count; i++) {
       const time = new Date(began + i * 600_000);
       const stamp = time.getTime().toString(16).padStart(12, '0');
       const id = `${stamp.slice(0, 8)}-${stamp.slice(8)}-7000-8000-00000000000${i}`;
@@ -137,19 +137,37 @@ trust_level = "trusted"
 
   /** Waits until Codex has consolidated the summaries in a home, by its own database. */
   async consolidated(home: string, codexHome: string, database: string): Promise<void> {
-    const ask = `
-      import Database from '${new URL('../../node_modules/better-sqlite3/lib/index.js', import.meta.url).pathname}';
-      const db = new Database(process.argv[1], { readonly: true });
-      const job = db.prepare("SELECT status, last_error FROM jobs WHERE kind = 'memory_consolidate_global'").get();
-      process.stdout.write(JSON.stringify(job ?? { status: 'none' }));`;
+    const query = "SELECT status, last_error FROM jobs WHERE kind = 'memory_consolidate_global'";
     for (;;) {
-      const file = join(codexHome, database);
-      const text = await this.#run([process.execPath, '--input-type=module', '-e', ask, file], home).catch(() => '{}');
-      const job = JSON.parse(text) as { readonly status?: string; readonly last_error?: string };
-      if (job.status === 'done') return;
-      if (job.last_error) throw new Error(`the consolidation failed: ${job.last_error}`);
+      const [job] = await this.#ask<{ status: string; last_error: string | null }>(
+        home,
+        join(codexHome, database),
+        query,
+      );
+      if (job?.status === 'done') return;
+      if (job?.last_error) throw new Error(`the consolidation failed: ${job.last_error}`);
       await delay(500);
     }
+  }
+
+  /** Waits until Codex has a summary of each of some conversations in a home, by its own database. */
+  async summedUp(home: string, codexHome: string, database: string, threads: readonly string[]): Promise<void> {
+    for (;;) {
+      const query = 'SELECT thread_id FROM stage1_outputs';
+      const rows = await this.#ask<{ thread_id: string }>(home, join(codexHome, database), query);
+      if (threads.every((thread) => rows.some(({ thread_id }) => thread_id === thread))) return;
+      await delay(500);
+    }
+  }
+
+  /** The rows of a query; none while the database is not there yet, or busy. */
+  async #ask<T>(home: string, file: string, query: string): Promise<T[]> {
+    const script = `
+      import Database from '${new URL('../../node_modules/better-sqlite3/lib/index.js', import.meta.url).pathname}';
+      const db = new Database(process.argv[1], { readonly: true });
+      process.stdout.write(JSON.stringify(db.prepare(process.argv[2]).all()));`;
+    const command = [process.execPath, '--input-type=module', '-e', script, file, query] as const;
+    return JSON.parse(await this.#run(command, home).catch(() => '[]')) as T[];
   }
 
   /** Runs a shell script as the user, its arguments as `$1` and on, and resolves to its standard output. */

@@ -2,6 +2,7 @@ import { appendFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { codexCarrier } from '../../src/import/codex/carrier.js';
+import { DEFAULT_CODEX_LIMITS } from '../../src/import/codex/codex-limits.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
 import { carried } from '../../src/store/carried.js';
 import { EVERYWHERE } from '../../src/store/projects.js';
@@ -15,7 +16,7 @@ const OTHER = 'git@forge.example:ann/other.git';
 
 let store: Store;
 let tree: TreeRow;
-let limits = { ...DEFAULT_LIMITS, conversations: 20, conversationBytes: 1024 * 1024 };
+let limits = { ...DEFAULT_LIMITS, ...DEFAULT_CODEX_LIMITS, conversationBytes: 1024 * 1024 };
 
 beforeEach(() => {
   store = openStore();
@@ -137,6 +138,24 @@ describe('conversations', () => {
     expect(Object.keys(home.held())).toEqual(['2', '3']);
     await bring(freshHome());
     expect(stored()).toEqual([2, 3]);
+  });
+
+  it('that Codex has compressed are not deleted, nor placed again beside', async () => {
+    const home = freshHome().sumUp({ of: 2 });
+    for (const of of [1, 2]) home.hold(of, ['{}'], { origin: ORIGIN, age: of });
+    await take(home);
+    for (const of of [1, 2]) renameSync(join(home.path, home.placeOf(of)), join(home.path, `${home.placeOf(of)}.zst`));
+    await bring(home);
+    expect(stored()).toEqual([1, 2]);
+    expect(home.held()).toEqual({});
+    // It is held on with: Codex has it as a plain file again.
+    home.hold(1, ['{}', '{"said":1}'], { origin: ORIGIN });
+    await take(home);
+    expect(textOf(1)).toContain('said');
+    rmSync(join(home.path, home.placeOf(1)));
+    rmSync(join(home.path, `${home.placeOf(1)}.zst`));
+    await take(home);
+    expect(stored()).toEqual([2]);
   });
 
   it('stand with their first line for summaries whose conversation is not carried', async () => {

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CarriedPlace } from '../../src/import/carrier.js';
 import { codexCarrier } from '../../src/import/codex/carrier.js';
+import { DEFAULT_CODEX_LIMITS } from '../../src/import/codex/codex-limits.js';
 import { copySummaries } from '../../src/import/codex/summary-database.js';
 import { summaryFile } from '../../src/import/codex/summary-file.js';
 import { DEFAULT_LIMITS } from '../../src/ports/limits.js';
@@ -17,7 +18,7 @@ import { openStore } from '../store/fresh-store.js';
 import { CodexHome, MADE, threadOf } from './codex-home.js';
 
 const V2 = 'memories_v2_1.sqlite';
-const limits = { ...DEFAULT_LIMITS, conversations: 20, conversationBytes: 1024 * 1024 };
+const limits = { ...DEFAULT_LIMITS, ...DEFAULT_CODEX_LIMITS, conversationBytes: 1024 * 1024 };
 
 let store: Store;
 let tree: TreeRow;
@@ -84,15 +85,40 @@ describe('summaries', () => {
   });
 
   it('that Codex drops in one home are dropped everywhere, unless they were changed elsewhere', async () => {
-    const one = freshHome().sumUp({ of: 1 }).sumUp({ of: 2 });
+    const updated = Math.floor(Date.now() / 1000) - 3600;
+    const one = freshHome().sumUp({ of: 1, updated }).sumUp({ of: 2, updated });
     const other = freshHome();
     for (const home of [one, other]) await bring(home);
     one.drop(1).drop(2);
-    other.sumUp({ of: 2, says: 'more', updated: MADE + 9 });
+    other.sumUp({ of: 2, says: 'more', updated: updated + 9 });
     for (const home of [one, other, one]) await bring(home);
     expect(stored()).toEqual({ 2: 'more' });
     expect(one.says()).toEqual({ 2: 'more' });
     expect(other.says()).toEqual({ 2: 'more' });
+  });
+
+  it('that Codex drops for their age stay, by what its settings call old, unless their conversation was deleted', async () => {
+    const days = (count: number): number => Math.floor(Date.now() / 1000) - count * 24 * 3600;
+    const home = freshHome();
+    for (const [of, age] of [20, 60, 60].entries()) home.sumUp({ of, updated: days(age) });
+    await bring(home);
+    for (const name of readdirSync(home.path, { recursive: true, encoding: 'utf8' }))
+      if (name.includes(threadOf(2))) rmSync(join(home.path, name));
+    for (const of of [0, 1, 2]) home.drop(of);
+    await bring(home);
+    expect(stored()).toEqual({ 1: 'said' });
+    expect(home.says()).toEqual({});
+    const strict = freshHome();
+    writeFileSync(join(strict.path, 'config.toml'), '[memories]\nmax_unused_days = 10\n');
+    strict.sumUp({ of: 0, updated: days(20) });
+    await bring(strict);
+    strict.drop(0);
+    await bring(strict);
+    expect(stored()).toEqual({ 0: 'said', 1: 'said' });
+    // It is summed up again, as the conversation went on.
+    home.sumUp({ of: 1, says: 'more', updated: days(1) });
+    await bring(home);
+    expect(stored()).toEqual({ 0: 'said', 1: 'more' });
   });
 
   it('are not lost with a database or a home that is gone, or that Codex makes anew', async () => {
@@ -172,7 +198,12 @@ describe('a database', () => {
     expect(refused).toEqual({ path: V2, reason: expect.stringMatching(/^is over the limit of 16777216 bytes/) });
     expect(codexCarrier.refused(store, placeOf(home))).toEqual([refused]);
     expect(stored()).toEqual({ 1: 'one' });
-    home.drop(2);
+    home.drop(2).sumUp({ of: 3, says: 'x'.repeat(99_999) });
+    const little = { ...limits, summaryBytes: 50_000 };
+    expect(await codexCarrier.take(store, placeOf(home), little)).toEqual([
+      { path: V2, reason: expect.stringMatching(/^is over the limit of 50000 bytes/) },
+    ]);
+    home.drop(3);
     expect(await take(home)).toEqual([]);
     expect(codexCarrier.refused(store, placeOf(home))).toEqual([]);
   });

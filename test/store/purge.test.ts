@@ -249,7 +249,8 @@ test('of backups, those go that have the file or the bytes, or cannot be read', 
   writeFileSync(join(store.folder, 'store.db.schema-4.mine'), 'not a backup of mend');
   const bytes = content('the bytes');
   const digest = store.contents.digest(bytes)?.sha256;
-  expect(dropBackups(store, tree.id, 'a.md', digest ? [digest] : []).deleted.map(({ name }) => name)).toEqual([
+  const file = { tree: tree.id, path: 'a.md', threads: [] };
+  expect(dropBackups(store, { ...file, sha256: digest ? [digest] : [] }).deleted.map(({ name }) => name)).toEqual([
     'store.db.schema-1.backup',
     'store.db.schema-2.backup',
     'store.db.schema-3.backup',

@@ -151,7 +151,7 @@ async function importAll(
   options: ImportCommandOptions,
   report: ImportReport,
 ): Promise<void> {
-  const { limits } = readSettings(process.env);
+  const { limits, codex } = readSettings(process.env);
   const scanner = new SecretScanner();
   let session: number | undefined;
   try {
@@ -168,7 +168,7 @@ async function importAll(
       const scan = options.allowSecrets ? {} : { scan: scanner.scan.bind(scanner) };
       const read = carriers[harness.name]?.import ?? importFolder;
       await read(store, tree, folder, {
-        ...{ source, limits, ...scan, maintained: harness.maintainedKeys },
+        ...{ source, limits: { ...limits, ...codex }, ...scan, maintained: harness.maintainedKeys },
         isLocal: localIn(place),
         refuse: (path, bytes) => originFault(store, { harness, project, machine: source.machine }, path, bytes),
         session: () => (session ??= commandSession(store, 'mend memory import')),

@@ -8,7 +8,6 @@ import { type PurgeRefusal, type PurgeTarget, purge, purgeRefusal } from '../../
 import { needsScrub } from '../../store/purge-rows.js';
 import { dropBackups } from '../../store/scrub.js';
 import type { Store } from '../../store/store.js';
-import type { TreeRow } from '../../store/tree-table.js';
 import { confirmName } from '../confirm-name.js';
 import {
   type ChosenProject,
@@ -69,11 +68,13 @@ async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitSt
     await confirm(shown, version, options.confirm);
     // It may have taken a while.
     owners = await servingDaemons();
-    const bytes = version === undefined ? contentOf(store, tree, name.path) : undefined;
+    const contents = contentsOf(store, target);
+    let threads: readonly string[] = [];
     const result = store.write(() => {
       const purged = purge(store, target, isServed);
       // What would bring the file back goes with it.
-      if (typeof purged !== 'string') carriers[tree.harness]?.removed(store, tree, name.path, bytes);
+      if (typeof purged !== 'string')
+        threads = carriers[tree.harness]?.purged(store, tree, name.path, contents, version === undefined) ?? [];
       return purged;
     }, true);
     if (typeof result === 'string') throw refused(result, shown, project, version);
@@ -86,7 +87,7 @@ async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitSt
         ? `purged ${quoted(shown)} with ${what}`
         : `purged version${versions.length > 1 ? 's' : ''} ${versions.join(', ')} of ${quoted(shown)}`,
     );
-    const isDropped = tellDropped(dropBackups(store, tree.id, name.path, sha256));
+    const isDropped = tellDropped(dropBackups(store, { tree: tree.id, path: name.path, sha256, threads }));
     const settled = settlePlainFiles(store, target, sha256);
     store.write(() => store.contents.sweep([], []));
     for (const keeper of keepers) complain(describeKeeper(store, project, keeper));
@@ -94,10 +95,12 @@ async function purgeCommand(text: string, options: PurgeOptions): Promise<ExitSt
   });
 }
 
-/** What a file holds, or held when it was removed. */
-function contentOf(store: Store, tree: TreeRow, path: string): Buffer | undefined {
-  const content = new MemoryFiles(store, tree).find(path)?.content ?? store.versions.of(tree.id, path)[0]?.content;
-  return content === undefined ? undefined : store.contentIfKept(content);
+/** What is to be purged: all that a file holds and held, or one version of it. */
+function contentsOf(store: Store, { tree, path, version }: PurgeTarget): Buffer[] {
+  const history = store.versions.of(tree.id, path).filter(({ number }) => version === undefined || number === version);
+  const head = version === undefined ? new MemoryFiles(store, tree).find(path)?.content : undefined;
+  const ids = new Set([...history.map(({ content }) => content), ...(head === undefined ? [] : [head])]);
+  return [...ids].flatMap((id) => store.contentIfKept(id) ?? []);
 }
 
 /** @throws {MendError} unless the name of the file was given, or is typed now. */

@@ -3,6 +3,7 @@ import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { readSettings } from '../../daemon/settings.js';
 import { isSystemError, MendError } from '../../errors.js';
+import { carriers } from '../../import/carrier.js';
 import type { Limits } from '../../ports/limits.js';
 import type { Store } from '../../store/store.js';
 import { commandSession, knownProject, ownStoreFolder, parseFileName, withStore } from '../context.js';
@@ -35,9 +36,15 @@ async function restore(text: string, options: RestoreOptions): Promise<ExitStatu
     return store.write(() => {
       const file = namedFile(store, project, name);
       const version = versionOf(file, number);
-      if (file.head?.content === version.content) return keep(store, file, number);
+      const bytes = store.content(version.content);
+      const restored = (): void => carriers[file.tree.harness]?.restored(store, file.tree, file.path, bytes);
+      if (file.head?.content === version.content) {
+        restored();
+        return keep(store, file, number);
+      }
       refuseOverLimit(store, file, version.bytes, limits);
-      putBack(store, file, store.content(version.content));
+      putBack(store, file, bytes);
+      restored();
       const from = takeFromArchive(store, project, file, version.content, commandSession(store, 'mend memory restore'));
       return `restored version ${number} of ${file.shown}${from === undefined ? '' : ` from ${quoted(from)}`}`;
     });

@@ -1,13 +1,17 @@
 import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { announceToDaemons } from '../../daemon/control-client.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { MendError } from '../../errors.js';
+import { memoryHarness } from '../../harness/registry.js';
 import { noSuchProject, projectByName } from '../../project/resolve.js';
 import { FolderRecords } from '../../store/folder-records.js';
 import { forgetProject } from '../../store/forget.js';
+import type { Project } from '../../store/projects.js';
 import { needsScrub } from '../../store/purge-rows.js';
 import { dropBackupsOf } from '../../store/scrub.js';
+import type { Store } from '../../store/store.js';
 import { confirmName } from '../confirm-name.js';
 import { ownStoreFolder, servingDaemons, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
@@ -46,7 +50,11 @@ async function forget(name: string, given: string | undefined): Promise<ExitStat
     await confirmName({ name, noun: 'project', what, deed: 'forgotten', doing: 'forgetting', given });
     // It may have taken a while.
     refuseMounted(await mountsServed(store), nameOf, isOurs);
-    const folders = new FolderRecords(store.db).foldersOf(store.machine, project.id).filter((path) => existsSync(path));
+    const homes = homesOf(store, project);
+    const isInHome = (path: string): boolean => homes.includes(dirname(path));
+    const folders = new FolderRecords(store.db)
+      .foldersOf(store.machine, project.id)
+      .filter((path) => existsSync(path) && !isInHome(path));
     const { files, versions } = store.write(() => {
       if (projectByName(store.projects, name).id !== project.id)
         throw new MendError(`another command made a project "${name}" meanwhile: nothing was forgotten; try again`);
@@ -59,6 +67,17 @@ async function forget(name: string, given: string | undefined): Promise<ExitStat
     const isDropped = tellDropped(dropBackupsOf(store, project));
     for (const folder of folders)
       printLine(`${quoted(folder)} stays as it is: remove it, too, unless a mount is to take in what lies there`);
+    for (const home of homes)
+      printLine(
+        `${quoted(home)} stays as it is, with the conversations that were held in it: remove it if they are to go`,
+      );
     return wiped && isDropped ? ExitStatus.done : ExitStatus.unsettled;
   });
+}
+
+/** The homes that harnesses have for a project alone, as far as they are there. */
+function homesOf(store: Store, { id }: Project): string[] {
+  const trees = store.trees.ofProject(id).filter(({ harness }) => memoryHarness(harness).homePerProject);
+  const homes = trees.flatMap((tree) => store.trees.mountsOf(tree.id, store.machine).map((path) => dirname(path)));
+  return [...new Set(homes)].filter((home) => existsSync(home)).sort();
 }

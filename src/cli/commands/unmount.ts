@@ -77,6 +77,8 @@ async function chosenPaths(folder: string | undefined, options: UnmountOptions):
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project, named, NOT_MOUNTED);
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
-    return checkouts.flatMap((root) => harnesses.flatMap((harness) => possibleFolders(harness, root, project.id)));
+    return checkouts.flatMap((root) =>
+      harnesses.flatMap((harness) => possibleFolders(harness, root, { store, project })),
+    );
   });
 }

@@ -10,7 +10,7 @@ import { shellWord, shellWords } from '../../project/shell-word.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Project } from '../../store/projects.js';
 import type { Store } from '../../store/store.js';
-import { possibleFolders } from '../harness-place.js';
+import { placed, possibleFolders } from '../harness-place.js';
 import { counted, quoted } from '../output.js';
 import { refuseOtherProjectsFolder } from '../plain-folder.js';
 import type { Examined } from './examined.js';
@@ -45,7 +45,7 @@ export function memoryPlaces(examined: Examined, store: Store | undefined): Memo
     harnesses(store, project?.id).flatMap((harness) => {
       try {
         // Of one that is there under several names, the check of shared folders tells.
-        const [folder] = possibleFolders(harness, root, project?.id);
+        const [folder] = possibleFolders(harness, root, store && placed(store, project?.id));
         if (folder === undefined) return [];
         const mounted = mounts.some(({ path, type }) => path === folder && type === MOUNT_TYPE);
         return [{ harness, root, folder, mounted, project, here: own.includes(root) }];

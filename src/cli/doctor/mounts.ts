@@ -2,7 +2,7 @@ import { version } from '../../daemon/version.js';
 import { memoryHarness } from '../../harness/registry.js';
 import { shellWord, shellWords } from '../../project/shell-word.js';
 import type { Store } from '../../store/store.js';
-import { memoryFolderOf } from '../harness-place.js';
+import { memoryFolderOf, placed } from '../harness-place.js';
 import { projectCommand } from '../memory-command.js';
 import { counted, quoted } from '../output.js';
 import type { Examined } from './examined.js';
@@ -80,8 +80,8 @@ export function checkPlaces({ daemon }: Examined, store: Store): readonly Result
   const projects = store.projects.list(store.machine);
   const faults = daemon.mounts.flatMap(({ path, project, harness }) => {
     const checkouts = projects.find(({ name }) => name === project)?.paths ?? [];
-    const id = projects.find(({ name }) => name === project)?.id;
-    const expected = checkouts.flatMap((root) => memoryFolderOf(memoryHarness(harness), root, id) ?? []);
+    const owner = placed(store, projects.find(({ name }) => name === project)?.id);
+    const expected = checkouts.flatMap((root) => memoryFolderOf(memoryHarness(harness), root, owner) ?? []);
     if (expected.length === 0 || expected.includes(path)) return [];
     return [
       warning(

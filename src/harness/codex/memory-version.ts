@@ -1,8 +1,8 @@
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'smol-toml';
 import { isSystemError } from '../../errors.js';
 import type { HarnessPlace } from '../adapter.js';
+import { memorySettings } from './memory-settings.js';
 import { userHome } from './user-home.js';
 
 /** Versions of Codex's memory. */
@@ -29,23 +29,13 @@ export function memoryVersion(place: HarnessPlace): MemoryVersion {
  */
 export function wantedVersion({ env, home }: HarnessPlace): MemoryVersion {
   const user = userHome(env);
-  const own = home === undefined ? undefined : configuredVersion(join(home, SETTINGS));
-  return own ?? configuredVersion(join(user, SETTINGS)) ?? (isFolder(join(user, ROOTS.v1)) ? 'v1' : 'v2');
+  const own = home === undefined ? undefined : configuredVersion(home);
+  return own ?? configuredVersion(user) ?? (isFolder(join(user, ROOTS.v1)) ? 'v1' : 'v2');
 }
 
-const SETTINGS = 'config.toml';
-
-/** `memories.version` in a file of settings. A file that cannot be read or parsed is for Codex to complain of. */
-function configuredVersion(file: string): MemoryVersion | undefined {
-  try {
-    // A pipe would keep whoever reads it waiting.
-    if (!statSync(file).isFile()) return undefined;
-    const { memories } = parse(readFileSync(file, 'utf8'));
-    const version = typeof memories === 'object' && 'version' in memories ? memories['version'] : undefined;
-    return version === 'v1' || version === 'v2' ? version : undefined;
-  } catch {
-    return undefined;
-  }
+function configuredVersion(home: string): MemoryVersion | undefined {
+  const { version } = memorySettings(home);
+  return version === 'v1' || version === 'v2' ? version : undefined;
 }
 
 function isFolder(path: string): boolean {

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
 import { ROOTS } from '../../harness/codex/memory-version.js';
@@ -11,14 +11,17 @@ import type { Store } from '../../store/store.js';
 import type { CarriedPlace, Carrier, CarryLimits } from '../carrier.js';
 import type { Skipped } from '../folder-reader.js';
 import { takeIn } from '../take-in.js';
-import { conversationFiles } from './conversation-files.js';
+import { type ConversationFile, conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
 import { type ConversationOwner, ownerByProject, ownerByRepository } from './conversation-owner.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
-import { bringSummaries, type MetaOf, SUMMARY_DATABASES, summedUpSince, takeSummaries } from './home-summaries.js';
+import { bringSummaries, type HomeConversations, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
-import { removeSummary } from './remove-summary.js';
+import { mountPoints } from './mount-points.js';
+import { purgeSummary, removeSummary } from './remove-summary.js';
+import { restoreSummary } from './restore-summary.js';
 import { userSummaries } from './user-summaries.js';
+import { keepFoldersOut, withhold } from './withhold.js';
 
 /** What Codex's memory needs beside its folder: the database of summaries, and conversations. */
 export const codexCarrier: Carrier = {
@@ -26,7 +29,7 @@ export const codexCarrier: Carrier = {
     const id = readMark(place.home)?.id;
     if (id === undefined) return [];
     const skipped = [...(await take(store, place, id, limits, false)), ...(await takeAside(store, place, limits))];
-    skipped.push(...(await bring(store, place, id)));
+    skipped.push(...(await bring(store, place, id, limits)));
     // What could not be taken could not be brought either.
     return [...new Map(skipped.map((one) => [`${one.path}\0${one.reason}`, one])).values()];
   },
@@ -37,7 +40,7 @@ export const codexCarrier: Carrier = {
     const skipped = await take(store, place, id, limits, hurry);
     // Files that came from elsewhere are there at once: without their rows Codex would delete them.
     const isNews = hurry && brought.get(place.home) !== newsOf(store, place);
-    return isNews ? [...skipped, ...(await bring(store, place, id))] : skipped;
+    return isNews ? [...skipped, ...(await bring(store, place, id, limits))] : skipped;
   },
   refused(store, { tree, home }) {
     const id = readMark(home)?.id;
@@ -47,9 +50,16 @@ export const codexCarrier: Carrier = {
       .map(({ source, refused }) => ({ path: source, reason: refused }));
   },
   async withhold(store, { tree, home }, since) {
-    const held = conversationFiles(home).filter(({ mtime }) => mtime >= since);
-    const threads = [...held.map(({ thread }) => thread), ...(await summedUpSince(home, since))];
-    store.write(() => carried(store.db).conversations.withhold(tree.id, threads), true);
+    const id = readMark(home)?.id;
+    if (id !== undefined) await withhold(store, { tree: tree.id, home, id }, since);
+  },
+  keepOut({ home }, since) {
+    keepFoldersOut(home, since);
+  },
+  knows(store, tree, home) {
+    const id = readMark(home)?.id;
+    const { summaries, conversations } = carried(store.db);
+    return id !== undefined && (summaries.knows(tree.id, id) || conversations.seen(tree.id, id).size > 0);
   },
   userHome,
   async count(home, repository) {
@@ -57,10 +67,12 @@ export const codexCarrier: Carrier = {
   },
   import: importSummaries,
   removed: removeSummary,
+  purged: purgeSummary,
+  restored: restoreSummary,
 };
 
 /** Has a home know the summaries that the store has, with the beginnings of their conversations. */
-async function bring(store: Store, place: CarriedPlace, id: string): Promise<Skipped[]> {
+async function bring(store: Store, place: CarriedPlace, id: string, limits: CarryLimits): Promise<Skipped[]> {
   const { home, checkout } = place;
   const tree = place.tree.id;
   const source = sourceOf(place);
@@ -69,7 +81,7 @@ async function bring(store: Store, place: CarriedPlace, id: string): Promise<Ski
   if (source !== undefined)
     skipped.push(
       ...(await unlessBroken(source, async () => {
-        await bringSummaries(store, { tree, home: id, source }, home);
+        await bringSummaries(store, { tree, home: id, source }, home, limits.summaryBytes);
         return undefined;
       })),
     );
@@ -111,7 +123,7 @@ async function take(
     if (hurry && states.get(join(home, source)) === state) continue;
     skipped.push(
       ...(await unlessBroken(source, () =>
-        takeSummaries(store, { tree: tree.id, home: id, source }, home, metaIn(home)),
+        takeSummaries(store, { tree: tree.id, home: id, source }, home, conversationsIn(home), limits.summaryBytes),
       )),
     );
     states.set(join(home, source), state);
@@ -162,14 +174,20 @@ async function unlessBroken(source: string, work: () => Promise<Skipped | undefi
   }
 }
 
-/** Finds what the files of a home say of its conversations; they are looked for when the first one is asked for. */
-function metaIn(home: string): MetaOf {
-  let places: ReadonlyMap<string, string> | undefined;
-  return (thread) => {
-    places ??= new Map(conversationFiles(home).map((file) => [file.thread, file.place]));
-    const place = places.get(thread);
-    const meta = place === undefined ? undefined : readMeta(join(home, place));
-    return meta === undefined ? null : JSON.stringify(meta);
+/** What the files of a home say of its conversations; they are looked for when the first one is asked for. */
+function conversationsIn(home: string): HomeConversations {
+  let files: ReadonlyMap<string, ConversationFile> | undefined;
+  const fileOf = (thread: string): ConversationFile | undefined => {
+    files ??= new Map(conversationFiles(home).map((file) => [file.thread, file]));
+    return files.get(thread);
+  };
+  return {
+    has: (thread) => fileOf(thread) !== undefined,
+    metaOf(thread) {
+      const file = fileOf(thread);
+      const meta = file === undefined || file.compressed ? undefined : readMeta(join(home, file.place));
+      return meta === undefined ? null : JSON.stringify(meta);
+    },
   };
 }
 
@@ -178,11 +196,11 @@ function metaIn(home: string): MetaOf {
  * can have made it.
  */
 async function takeOther(store: Store, { tree, home, folder }: CarriedPlace, limits: CarryLimits): Promise<void> {
-  const mounts = readFileSync('/proc/self/mountinfo', 'utf8');
+  const mounts = mountPoints();
   for (const root of Object.values(ROOTS)) {
     const other = join(home, root);
     // Nothing under a mount is touched: this process may be the one that serves it.
-    if (other === folder || mounts.includes(` ${other} `) || !isFolder(other)) continue;
+    if (other === folder || mounts.has(other) || !isFolder(other)) continue;
     await takeIn(store, tree, other, codex, limits);
   }
 }

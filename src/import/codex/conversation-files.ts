@@ -22,7 +22,7 @@ import { fileTime } from '../file-time.js';
 const HELD = 'sessions';
 const ARCHIVED = 'archived_sessions';
 
-const NAME = /^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
+const NAME = /^rollout-.*-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl(\.zst)?$/;
 /** `sessions/YYYY/MM/DD`. */
 const DEPTH = 3;
 
@@ -34,7 +34,11 @@ export interface ConversationFile {
   readonly size: number;
   /** µs since the epoch. */
   readonly mtime: number;
+  /** When anything about the file changed last, as nobody but the kernel sets it: µs since the epoch. */
+  readonly changed: number;
   readonly archived: boolean;
+  /** Codex has compressed it, as it was not held on with for long: it is there, and cannot be read. */
+  readonly compressed: boolean;
 }
 
 /** The conversations of a home, newest first. No link is followed. */
@@ -44,16 +48,20 @@ export function conversationFiles(home: string): ConversationFile[] {
     for (const entry of entriesOf(join(home, place))) {
       const path = `${place}/${entry.name}`;
       if (entry.isDirectory() && depth > 0) visit(path, depth - 1);
-      const thread = NAME.exec(entry.name)?.[1];
+      const [, thread, end] = NAME.exec(entry.name) ?? [];
       if (thread === undefined || !entry.isFile()) continue;
       const stat = lstatSync(join(home, path), { bigint: true, throwIfNoEntry: false });
       if (!stat) continue;
       const mtime = storableTime(Number(stat.mtimeNs / 1000n));
-      found.push({ thread, place: path, size: Number(stat.size), mtime, archived: place.startsWith(ARCHIVED) });
+      const kind = { archived: place.startsWith(ARCHIVED), compressed: end !== undefined };
+      const changed = Number(stat.ctimeNs / 1000n);
+      found.push({ thread, place: path, size: Number(stat.size), mtime, changed, ...kind });
     }
   };
   for (const folder of [HELD, ARCHIVED]) visit(folder, DEPTH);
-  return found.sort((one, other) => other.mtime - one.mtime || (one.thread < other.thread ? -1 : 1));
+  const plain = new Set(found.filter(({ compressed }) => !compressed).map(({ thread }) => thread));
+  const distinct = found.filter(({ thread, compressed }) => !(compressed && plain.has(thread)));
+  return distinct.sort((one, other) => other.mtime - one.mtime || (one.thread < other.thread ? -1 : 1));
 }
 
 function entriesOf(folder: string) {

@@ -4,15 +4,14 @@ import { isSystemError } from '../../errors.js';
 import { carried } from '../../store/carried.js';
 import type { Conversation } from '../../store/conversation-table.js';
 import type { Store } from '../../store/store.js';
+import type { CodexLimits } from './codex-limits.js';
 import { type ConversationFile, conversationFiles, placeFile, readLines } from './conversation-files.js';
 import { bareMeta, type ConversationMeta, metaOfPayload, placeOf, readMeta, stubOf } from './conversation-meta.js';
 import type { ConversationOwner } from './conversation-owner.js';
+import { isInUse } from './home-in-use.js';
 
-/** How many conversations are carried with a project, and how many bytes of them. */
-export interface ConversationLimits {
-  readonly conversations: number;
-  readonly conversationBytes: number;
-}
+/** The limits of conversations. */
+type ConversationLimits = Pick<CodexLimits, 'conversations' | 'conversationBytes'>;
 
 /** The home of a project. */
 export interface CarriedHome {
@@ -79,9 +78,9 @@ async function newest(
   let count = 0;
   let bytes = 0;
   for (const file of files) {
-    const { thread, place, mtime, size, archived } = file;
+    const { thread, place, mtime, size, archived, compressed } = file;
     if (count === conversations) break;
-    if (archived || size > conversationBytes) continue;
+    if (archived || compressed || size > conversationBytes) continue;
     const stored = known.get(thread);
     let length = stored?.size ?? 0;
     if (stored?.mtime !== mtime || length > size) {
@@ -132,21 +131,26 @@ function tooMany(rows: readonly Conversation[], limits: ConversationLimits): Con
 
 /**
  * Puts the conversations of a project into a home that lacks them, and for summaries whose conversation is not carried the
- * first line of it: Codex drops a summary whose conversation it does not know.
+ * first line of it: Codex drops a summary whose conversation it does not know. What a home has is replaced by what it was held
+ * on with elsewhere only while nobody uses the home.
  * @param checkout folder that is named for a conversation of which nothing is known
  */
 export function bringConversations(store: Store, { tree, home, id }: CarriedHome, checkout: string): void {
   const { conversations } = carried(store.db);
   const files = new Map(conversationFiles(home).map((file) => [file.thread, file]));
   const brought: string[] = [];
+  let inUse: boolean | undefined;
   for (const row of conversations.of(tree)) {
     const file = files.get(row.thread);
     if (file && !isBehind(file, row)) continue;
+    // A Codex that has it open would go on writing to what was replaced.
+    if (file) inUse ??= isInUse(home);
+    if (file && inUse) continue;
     const bytes = conversations.bytes(tree, row.thread);
     const here = file && readLines(home, file);
     if (here && !here.equals(bytes.subarray(0, here.length))) continue;
     placeFile(home, file?.place ?? row.place, bytes, row.mtime);
-    files.set(row.thread, { ...row, archived: false });
+    files.set(row.thread, { ...row, changed: row.mtime, archived: false, compressed: false });
     brought.push(row.thread);
   }
   if (brought.length > 0)
@@ -162,8 +166,8 @@ export function bringConversations(store: Store, { tree, home, id }: CarriedHome
 }
 
 /** Whether the store may have what a home has only the beginning of. */
-function isBehind({ archived, size, mtime }: ConversationFile, row: Conversation): boolean {
-  return !archived && size < row.size && mtime < row.mtime;
+function isBehind({ archived, compressed, size, mtime }: ConversationFile, row: Conversation): boolean {
+  return !archived && !compressed && size < row.size && mtime < row.mtime;
 }
 
 function sha256(bytes: Buffer): Buffer {

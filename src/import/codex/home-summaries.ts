@@ -3,21 +3,23 @@ import { carried } from '../../store/carried.js';
 import type { Store } from '../../store/store.js';
 import type { SourceKey, Summary } from '../../store/summary-table.js';
 import type { Skipped } from '../folder-reader.js';
+import { retentionOf } from './retention.js';
 import { changeSummaries, copySummaries, isThere, makeDatabase, type SummaryCopy } from './summary-database.js';
 import { planSummaries } from './summary-plan.js';
-import { columnsOf, digestOf } from './summary-row.js';
+import { digestOf, withUseOf } from './summary-row.js';
 
 /** Databases of a home with summaries, by version of the memory. */
 export const SUMMARY_DATABASES = { memories: 'memories_1.sqlite', memories_v2: 'memories_v2_1.sqlite' } as const;
 
-/** Bytes that a database of summaries may have (spec §3.5). */
-export const DATABASE_MOST = 16 * 1024 * 1024;
-
 /** Times that a copy is made anew when somebody else took in a newer one meanwhile. */
 const TRIES = 3;
 
-/** Finds out what there is to say of a conversation besides its summary. */
-export type MetaOf = (thread: string) => string | null;
+/** What the files of a home say of its conversations. */
+export interface HomeConversations {
+  has(thread: string): boolean;
+  /** What there is to say of a conversation besides its summary. */
+  metaOf(thread: string): string | null;
+}
 
 /**
  * Takes what Codex has summed up into the store.
@@ -27,14 +29,14 @@ export async function takeSummaries(
   store: Store,
   key: SourceKey,
   home: string,
-  metaOf: MetaOf,
-  most = DATABASE_MOST,
+  held: HomeConversations,
+  most: number,
 ): Promise<Skipped | undefined> {
   for (let tries = 0; tries < TRIES; tries++) {
     const taken = store.now;
     const copy = await copySummaries(join(home, key.source), most);
     if (!copy) return undefined;
-    const result = takeCopy(store, key, copy, taken, metaOf, most);
+    const result = takeCopy(store, key, copy, taken, home, held, most);
     if (result !== 'outdated') return result;
   }
   return undefined;
@@ -45,11 +47,15 @@ function takeCopy(
   key: SourceKey,
   copy: SummaryCopy,
   taken: number,
-  metaOf: MetaOf,
+  home: string,
+  held: HomeConversations,
   most: number,
 ): Skipped | undefined | 'outdated' {
   const { summaries } = carried(store.db);
   const { tree, source } = key;
+  const { mayDrop, drops } = retentionOf(home, store.now);
+  // With the conversation its summary was removed, whatever the age of it.
+  const retention = { mayDrop: (row: Summary) => mayDrop(row) && held.has(row.thread), drops };
   return store.write(() => {
     const known = summaries.source(key);
     if (known && known.taken >= taken) return 'outdated';
@@ -62,13 +68,17 @@ function takeCopy(
     };
     if (!copy.template) return refuse(copy.bytes);
     const stored = new Map(summaries.of(tree).map((row) => [row.thread, row]));
-    const plan = planSummaries(copy.rows, stored, summaries.bases(key), carried(store.db).conversations.withheld(tree));
+    const withheld = carried(store.db).conversations.withheld(tree);
+    const plan = planSummaries(copy.rows, stored, summaries.bases(key), withheld, retention);
     for (const thread of plan.dropFromStore) {
       stored.delete(thread);
       summaries.delete(tree, thread);
       summaries.deleteBase(key, thread);
     }
-    const added = plan.toStore.map((row) => ({ ...row, meta: metaOf(row.thread) }));
+    const added = plan.toStore.map((row) => ({
+      ...withUseOf(row, stored.get(row.thread)),
+      meta: held.metaOf(row.thread),
+    }));
     for (const row of added) stored.set(row.thread, row);
     const bytes = [...stored.values()].reduce((sum, { row }) => sum + Buffer.byteLength(row), 0);
     if (bytes > most) return refuse(bytes);
@@ -78,37 +88,16 @@ function takeCopy(
     }
     for (const [thread, digest] of plan.common) {
       summaries.putBase(key, thread, digest);
-      keepUse(store, tree, stored.get(thread), copy.rows.get(thread));
+      const known = stored.get(thread);
+      const used = known && withUseOf(known, copy.rows.get(thread));
+      if (used && used !== known) summaries.put(tree, used);
     }
+    for (const [thread, digest] of plan.dropped) summaries.putBase(key, thread, digest);
     for (const thread of plan.gone) summaries.deleteBase(key, thread);
     keepTemplate(store, key, copy, copy.template);
     summaries.putSource(key, { made, taken, refused: null });
     return undefined;
   }, true);
-}
-
-/** Takes over how often Codex has used a summary. */
-function keepUse(
-  store: Store,
-  tree: number,
-  stored: Summary | undefined,
-  here: Omit<Summary, 'meta'> | undefined,
-): void {
-  if (!stored || !here) return;
-  const use = (row: Pick<Summary, 'row'>): number => Number(columnsOf(row)['usage_count'] ?? 0);
-  if (use(here) > use(stored)) carried(store.db).summaries.put(tree, { ...here, meta: null });
-}
-
-/** Conversations of which a home has a summary that is as new as a time (µs since the epoch), or newer. */
-export async function summedUpSince(home: string, since: number): Promise<string[]> {
-  const second = Math.floor(since / 1e6);
-  const threads: string[] = [];
-  for (const source of Object.values(SUMMARY_DATABASES)) {
-    const copy = await copySummaries(join(home, source), DATABASE_MOST);
-    for (const { thread, updated, generated } of copy?.rows.values() ?? [])
-      if (Math.max(updated, generated) >= second) threads.push(thread);
-  }
-  return threads;
 }
 
 /** Keeps a database without its rows, for homes that have none. For use within `Store.write`. */
@@ -132,7 +121,7 @@ export function keepTemplate(
  * Has a home know the summaries that the store has, and makes its database where there is none yet. What the home has to say
  * was taken in before (`takeSummaries`).
  */
-export async function bringSummaries(store: Store, key: SourceKey, home: string, most = DATABASE_MOST): Promise<void> {
+export async function bringSummaries(store: Store, key: SourceKey, home: string, most: number): Promise<void> {
   const { summaries } = carried(store.db);
   const { tree, source } = key;
   const file = join(home, source);
@@ -146,9 +135,14 @@ export async function bringSummaries(store: Store, key: SourceKey, home: string,
   const copy = await copySummaries(file, most);
   if (!copy?.template) return;
   const stored = new Map(summaries.of(tree).map((row) => [row.thread, row]));
-  const plan = planSummaries(copy.rows, stored, summaries.bases(key), carried(store.db).conversations.withheld(tree));
+  const withheld = carried(store.db).conversations.withheld(tree);
+  const plan = planSummaries(copy.rows, stored, summaries.bases(key), withheld, retentionOf(home, store.now));
+  const used = [...plan.common.keys()].flatMap((thread) => {
+    const [here, there] = [copy.rows.get(thread), stored.get(thread)];
+    return here && there && withUseOf(here, there) !== here ? [there] : [];
+  });
   const progress = template && template.progress > copy.progress ? template.progress : 0;
-  if (plan.toHome.length + plan.dropFromHome.length === 0 && progress === 0) return;
+  if (plan.toHome.length + plan.dropFromHome.length + used.length === 0 && progress === 0) return;
   const bases = summaries.bases(key);
   const drop = new Map(
     plan.dropFromHome.flatMap((thread) => {
@@ -156,7 +150,7 @@ export async function bringSummaries(store: Store, key: SourceKey, home: string,
       return digest ? [[thread, digest] as const] : [];
     }),
   );
-  changeSummaries(file, { put: plan.toHome, drop, progress });
+  changeSummaries(file, { put: plan.toHome, used, drop, progress });
   store.write(() => {
     for (const row of plan.toHome) summaries.putBase(key, row.thread, digestOf(row));
     for (const thread of plan.dropFromHome) summaries.deleteBase(key, thread);

@@ -3,11 +3,12 @@ import { carried } from '../../store/carried.js';
 import { MemoryFiles } from '../../store/memory-files.js';
 import type { Store } from '../../store/store.js';
 import type { TreeRow } from '../../store/tree-table.js';
+import type { CarriedImport } from '../carrier.js';
 import { FileImport } from '../file-import.js';
-import type { ImportedFile, ImportOptions, Scan } from '../import-options.js';
+import type { ImportedFile, Scan } from '../import-options.js';
 import { left, unlessInTheWay } from '../in-the-way.js';
 import { ownerByProject } from './conversation-owner.js';
-import { DATABASE_MOST, keepTemplate, SUMMARY_DATABASES } from './home-summaries.js';
+import { keepTemplate, SUMMARY_DATABASES } from './home-summaries.js';
 import { readOnly } from './read-only.js';
 import { readSummaries } from './summary-database.js';
 import { summaryFile } from './summary-file.js';
@@ -22,10 +23,11 @@ export async function importSummaries(
   store: Store,
   tree: TreeRow,
   home: string,
-  options: ImportOptions,
+  options: CarriedImport,
 ): Promise<ImportedFile[]> {
   const summaries = await userSummaries(home, ownerByProject(store, tree.project, options.source.machine));
   const memory = new MemoryFiles(store, tree);
+  const most = options.limits.summaryBytes;
   const imported: ImportedFile[] = [];
   options.begin?.(summaries.length);
   for (const found of summaries) {
@@ -36,22 +38,22 @@ export async function importSummaries(
       bytes.length > options.limits.fileBytes
         ? left(path, `is larger than ${options.limits.fileBytes} bytes`)
         : await unlessInTheWay(path, () =>
-            importOne(store, tree, found, () =>
+            importOne(store, tree, found, most, () =>
               new FileImport(store, tree, memory, { path, target: path, bytes, mtime }, own).run(),
             ),
           );
     imported.push(file);
     options.progress?.(file, imported.length, summaries.length);
   }
-  if (summaries.length > 0) keepTemplates(store, tree, home);
+  if (summaries.length > 0) keepTemplates(store, tree, home, most);
   return imported;
 }
 
 /** Codex drops the files of summaries that its database does not know: a home that has none yet is given one like this. */
-function keepTemplates(store: Store, tree: TreeRow, home: string): void {
+function keepTemplates(store: Store, tree: TreeRow, home: string, most: number): void {
   for (const source of Object.values(SUMMARY_DATABASES)) {
     const bytes = readOnly(join(home, source), (db) => db.serialize());
-    const copy = bytes && readSummaries(bytes, DATABASE_MOST);
+    const copy = bytes && readSummaries(bytes, most);
     const template = copy?.template;
     if (!copy || !template) continue;
     // How much was consolidated there is about another memory.
@@ -72,10 +74,11 @@ async function importOne(
   store: Store,
   tree: TreeRow,
   { summary, meta }: UserSummary,
+  most: number,
   run: () => Promise<ImportedFile>,
 ): Promise<ImportedFile> {
-  if (wouldBeTooMuch(store, tree, summary))
-    return left(summary.thread, `is over the limit of ${DATABASE_MOST} bytes for what Codex knows of its summaries`);
+  if (wouldBeTooMuch(store, tree, summary, most))
+    return left(summary.thread, `is over the limit of ${most} bytes for what Codex knows of its summaries`);
   const file = await run();
   const isNews = (): boolean => {
     const known = carried(store.db)
@@ -90,10 +93,10 @@ async function importOne(
   return file;
 }
 
-function wouldBeTooMuch(store: Store, tree: TreeRow, summary: UserSummary['summary']): boolean {
+function wouldBeTooMuch(store: Store, tree: TreeRow, summary: UserSummary['summary'], most: number): boolean {
   const bytes = carried(store.db)
     .summaries.of(tree.id)
     .filter(({ thread }) => thread !== summary.thread)
     .reduce((sum, known) => sum + Buffer.byteLength(known.row), 0);
-  return bytes + Buffer.byteLength(summary.row) > DATABASE_MOST;
+  return bytes + Buffer.byteLength(summary.row) > most;
 }

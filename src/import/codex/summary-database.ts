@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isSystemError } from '../../errors.js';
 import type { Summary } from '../../store/summary-table.js';
-import { columnsOf, digestOf, isNewer, type SummaryColumns, summaryOf } from './summary-row.js';
+import { columnsOf, digestOf, isNewer, type SummaryColumns, summaryOf, useOf, withUseOf } from './summary-row.js';
 
 /** How long, in ms, a write waits for a Codex that writes. */
 const BUSY = 5000;
@@ -124,6 +124,8 @@ export function makeDatabase(file: string, template: Buffer): void {
 /** Changes to the rows of a home. */
 export interface SummaryChanges {
   readonly put: readonly Summary[];
+  /** Summaries that are there, and were used more elsewhere. */
+  readonly used: readonly Summary[];
   /** Conversations, each with the digest of the row that is to go. */
   readonly drop: ReadonlyMap<string, Buffer>;
   /** Raises the number of conversations that were ever consolidated; 0 to leave it. */
@@ -134,7 +136,7 @@ export interface SummaryChanges {
  * Changes rows of a database that Codex may have open; what it changed meanwhile stays. What was consolidated in other homes
  * was not in this one.
  */
-export function changeSummaries(file: string, { put, drop, progress }: SummaryChanges): void {
+export function changeSummaries(file: string, { put, used, drop, progress }: SummaryChanges): void {
   const db = new Database(file, { fileMustExist: true, timeout: BUSY });
   try {
     db.transaction(() => {
@@ -146,12 +148,21 @@ export function changeSummaries(file: string, { put, drop, progress }: SummaryCh
       for (const summary of put) {
         const now = present(summary.thread);
         if (now && isNewer(now, summary)) continue;
-        const given = Object.entries(columnsOf(summary)).filter(([name, value]) => value !== null || !(name in needed));
+        const given = Object.entries(columnsOf(withUseOf(summary, now))).filter(
+          ([name, value]) => value !== null || !(name in needed),
+        );
         const columns = { ...needed, ...Object.fromEntries(given), ...NOT_CONSOLIDATED };
         const names = Object.keys(columns).filter((name) => known.has(name));
         const list = names.map((name) => `"${name}"`).join(', ');
         const marks = names.map((name) => `@${name}`).join(', ');
         db.prepare(`INSERT OR REPLACE INTO stage1_outputs (${list}) VALUES (${marks})`).run(columns);
+      }
+      for (const summary of known.has('usage_count') && known.has('last_usage') ? used : []) {
+        const { count, last } = useOf(summary);
+        db.prepare(
+          `UPDATE stage1_outputs SET usage_count = max(coalesce(usage_count, 0), @count),
+             last_usage = nullif(max(coalesce(last_usage, 0), @last), 0) WHERE thread_id = @thread`,
+        ).run({ thread: summary.thread, count, last });
       }
       const remove = db.prepare('DELETE FROM stage1_outputs WHERE thread_id = ?');
       for (const [thread, digest] of drop) {

@@ -25,7 +25,6 @@ export function summaryFile(
   meta: ConversationMeta,
   home: string,
 ): SummaryFile {
-  const columns = columnsOf(summary);
   const { thread, updated } = summary;
   const head = [
     `thread_id: ${thread}`,
@@ -34,12 +33,18 @@ export function summaryFile(
     `cwd: ${meta.cwd}`,
     ...(meta.git?.branch === undefined ? [] : [`git_branch: ${meta.git.branch}`]),
   ];
-  const text = `${head.join('\n')}\n\n${textOf(columns, 'rollout_summary')}\n`;
+  const text = `${head.join('\n')}\n\n${textOf(columnsOf(summary), 'rollout_summary')}\n`;
   return {
-    path: `${SUMMARY_FOLDER}/${stemOf(thread, updated, textOf(columns, 'rollout_slug'))}.md`,
+    path: pathOf(summary),
     bytes: Buffer.from(text),
     mtime: updated * 1e6,
   };
+}
+
+/** Where Codex writes a summary. */
+export function pathOf(summary: Pick<Summary, 'thread' | 'updated' | 'row'>): string {
+  const slug = textOf(columnsOf(summary), 'rollout_slug');
+  return `${SUMMARY_FOLDER}/${stemOf(summary.thread, summary.updated, slug)}.md`;
 }
 
 /** The conversation that a file in the tree is the summary of; undefined where it is none. */
@@ -50,8 +55,27 @@ export function threadOfFile(path: string, bytes: Buffer): string | undefined {
 
 /** Whether a file says itself that it is the summary of an earlier state. @param updated seconds since the epoch */
 export function isOlder(bytes: Buffer, updated: number): boolean {
+  const said = updatedOf(bytes);
+  return said !== undefined && said < updated;
+}
+
+/** Of what time of its conversation a file says that it is, in seconds since the epoch; undefined where it does not. */
+export function updatedOf(bytes: Buffer): number | undefined {
   const said = /^updated_at: (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00)$/m.exec(bytes.subarray(0, 4096).toString())?.[1];
-  return said !== undefined && Date.parse(said) < updated * 1000;
+  const time = said === undefined ? Number.NaN : Date.parse(said) / 1000;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** What a file says below its header, as Codex has it in its database; undefined where it has no header. */
+export function summaryIn(bytes: Buffer): string | undefined {
+  const text = bytes.toString();
+  const end = text.indexOf('\n\n');
+  return end === -1 ? undefined : text.slice(end + 2).replace(/\n$/, '');
+}
+
+/** The slug in the name of a file; empty where there is none. */
+export function slugOfFile(path: string): string {
+  return /\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-[0-9A-Za-z]{4}-([^/]+)\.md$/.exec(path)?.[1] ?? '';
 }
 
 function stemOf(thread: string, updated: number, slug: string): string {

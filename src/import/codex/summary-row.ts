@@ -42,3 +42,23 @@ export function digestOf({ updated, generated, row }: Pick<Summary, 'updated' | 
 export function isNewer(one: Pick<Summary, 'updated' | 'generated'>, other: typeof one): boolean {
   return one.updated === other.updated ? one.generated > other.generated : one.updated > other.updated;
 }
+
+/** How often Codex used a summary, and when last (seconds since the epoch); 0 for never. */
+export interface SummaryUse {
+  readonly count: number;
+  readonly last: number;
+}
+
+export function useOf(row: Pick<Summary, 'row'>): SummaryUse {
+  const { usage_count: count, last_usage: last } = columnsOf(row);
+  return { count: typeof count === 'number' ? count : 0, last: isTime(last) ? last : 0 };
+}
+
+/** A summary with the use of another one of the same conversation, where that is more. */
+export function withUseOf<Row extends Pick<Summary, 'row'>>(one: Row, other: Pick<Summary, 'row'> | undefined): Row {
+  if (other === undefined) return one;
+  const [own, more] = [useOf(one), useOf(other)];
+  if (more.count <= own.count && more.last <= own.last) return one;
+  const [usage_count, last_usage] = [Math.max(own.count, more.count), Math.max(own.last, more.last)];
+  return { ...one, row: JSON.stringify({ ...columnsOf(one), usage_count, last_usage: last_usage || null }) };
+}
