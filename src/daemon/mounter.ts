@@ -3,10 +3,9 @@ import { mountWithFusermount, unmountWithFusermount } from '../fuse/fusermount.j
 import { loadNative } from '../fuse/native.js';
 import { memoryHarness } from '../harness/registry.js';
 import type { HeldFolder } from '../import/held-folder.js';
-import type { ImportedFile } from '../import/import-options.js';
 import { nameCheckout } from '../import/note-origin.js';
 import { keepToOwner } from '../import/owner-only.js';
-import { takeIn } from '../import/take-in.js';
+import { takeIn, withLate } from '../import/take-in.js';
 import { writeBack } from '../import/write-back.js';
 import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
@@ -281,12 +280,6 @@ export class Mounter {
       return [{ path: '.', reason: 'memory could not be written back; it is safe in the store' }];
     }
   }
-}
-
-/** What became of the files of a folder that was read once more: of one that stayed as it was, what stands. */
-function withLate(first: readonly ImportedFile[], late: readonly ImportedFile[]): ImportedFile[] {
-  const news = late.filter(({ outcome }) => !['same', 'kept', 'not added'].includes(outcome));
-  return [...new Map([...first, ...news].map((file) => [file.path, file])).values()];
 }
 
 function keyOf(mount: number): string {

@@ -41,7 +41,8 @@ export function refuseReplaced(storeFolder: string): void {
   const files = runtimeFiles(storeFolder);
   const file = join(storeFolder, STORE_FILE);
   const [database = '', log = ''] = ['', '-wal'].map((end) => identityOf(file + end));
-  if (log === '' || statSync(`${file}-wal`).size === 0) return;
+  // A daemon that ends takes it away.
+  if (log === '' || !statSync(`${file}-wal`, { throwIfNoEntry: false })?.size) return;
   for (const owner of marksIn(files)) {
     const [usedDatabase, usedLog] = textOf(markOf(files, owner))?.trim().split(' ') ?? [];
     if (usedDatabase && usedLog === log && usedDatabase !== database)

@@ -39,3 +39,9 @@ export function takeIn(
 export function ownFolder(store: Store, folder: string): Source {
   return { machine: store.machine, host: machineName(store.db, store.machine), folder };
 }
+
+/** What became of the files of a folder that was read once more: of one that stayed as it was, what stands. */
+export function withLate(first: readonly ImportedFile[], late: readonly ImportedFile[]): ImportedFile[] {
+  const news = late.filter(({ outcome }) => !['same', 'kept', 'not added'].includes(outcome));
+  return [...new Map([...first, ...news].map((file) => [file.path, file])).values()];
+}

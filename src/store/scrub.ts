@@ -22,7 +22,8 @@ export function scrub(store: Store): boolean {
   try {
     db.exec('VACUUM');
     const [state] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
-    if (state?.busy !== 0 || statSync(join(store.folder, `${STORE_FILE}-wal`)).size > 0) return false;
+    const log = statSync(join(store.folder, `${STORE_FILE}-wal`), { throwIfNoEntry: false });
+    if (state?.busy !== 0 || (log?.size ?? 0) > 0) return false;
   } catch (error) {
     if (error instanceof Database.SqliteError && /^SQLITE_(BUSY|LOCKED|FULL)/.test(error.code)) return false;
     throw error;
