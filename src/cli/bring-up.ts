@@ -21,9 +21,7 @@ export interface Ready {
   readonly memory: string;
   /** Where the program is to be started. */
   readonly cwd: string;
-  /** The whole environment to start it with. */
-  readonly env: HarnessEnvironment;
-  /** What of that differs from the environment of this command; undefined is what must not be there. */
+  /** What of its environment is to differ from that of this command; undefined is what must not be there. */
   readonly changes: HarnessEnvironment;
 }
 
@@ -63,7 +61,7 @@ export async function bringUp(harness: MemoryHarness, project: string | undefine
   const moved = cwd === currentFolder() ? {} : { PWD: cwd };
   const changes = { ...moved, ...own };
   return {
-    ...{ place, memory: answer.path, cwd, changes, env: { ...process.env, ...changes } },
+    ...{ place, memory: answer.path, cwd, changes },
     project: { id, name: name?.name ?? '' },
   };
 }

@@ -115,7 +115,11 @@ describe('the program', () => {
       const lost = await run(['run', 'claude'], '', {
         env: { PATH: `${join(person.user.home, 'lost')}:/usr/bin:/bin` },
       });
-      expectRefusal(lost, 127, /lost\/claude cannot be started \(ENOENT\)/);
+      expectRefusal(
+        lost,
+        127,
+        /lost\/claude cannot be started: its first line names \/no\/such\/interpreter, which is not there/,
+      );
     },
     LONG,
   );

@@ -54,7 +54,8 @@ test(
       [two, list[0]],
       [one, list[1]],
     ] as const) {
-      expect(processes).toHaveLength(3);
+      // mend run and its process for signals, and the program with its child.
+      expect(processes).toHaveLength(4);
       expect(processes).toContain(agent.pid);
     }
     await Promise.all([one.exit(), two.exit()]);
@@ -183,7 +184,7 @@ test(
     await begin(agent, `${stage.folder()}/open.md`, 'begun');
     const said = await stage.mend(['session', 'end', 'gardener']);
     expect(said.stdout).toBe('ended session "gardener"\n');
-    expect(said.stderr).toMatch(/^mend: 3 processes of it still run, [^\n]+\n$/);
+    expect(said.stderr).toMatch(/^mend: 4 processes of it still run, [^\n]+\n$/);
     expect(await sessions(stage)).toEqual([]);
     // What was open goes on as it began.
     await end(agent);
