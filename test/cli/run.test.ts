@@ -168,7 +168,8 @@ describe('wrong words', () => {
 
   test.each([
     [['run'], /missing required argument 'harness'/],
-    [['run', 'cladue'], /no harness "cladue": use one of claude/],
+    [['run', 'cladue'], /no harness "cladue": use one of claude, codex\n/],
+    [['env', 'cladue'], /no harness "cladue": use one of claude, codex\n/],
     [['run', '--sesion', 'x', 'claude'], /unknown option '--sesion'/],
     [['env', 'claude', 'more'], /too many arguments/],
     ...['', '.', '..', 'a/b', 'a b', '-x', 'é', 'a\n', 'a'.repeat(65)].map(
@@ -349,6 +350,18 @@ describe('mend session', () => {
           1,
           /no session "three": "mend session list --all"/,
         );
+        // A session of another agent is refused before a home is made for this one.
+        const codex = { env: { PATH: `${fresh.user.home}:${process.env['PATH']}` } };
+        await fresh.user.run(['cp', claude, join(fresh.user.home, 'codex')]);
+        expect(await start(['--session', 'three'], 'true')).toMatchObject({ code: 0 });
+        const before = fresh.mounts();
+        expectRefusal(
+          await fresh.mend(['run', '--session', 'three', 'codex'], codex),
+          1,
+          /session "three" is one of claude: choose/,
+        );
+        expect(fresh.mounts()).toEqual(before);
+        await fresh.done('session', 'end', 'three');
         // A project that is forgotten takes its sessions along.
         await fresh.done('unmount', '--all');
         await fresh.done('project', 'forget', 'meadow', '--confirm', 'meadow');

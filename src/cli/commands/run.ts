@@ -7,6 +7,7 @@ import { describeError, log } from '../../log.js';
 import { bringUp } from '../bring-up.js';
 import { currentFolder, ownStoreFolder } from '../context.js';
 import { findProgram, NoProgram } from '../find-program.js';
+import { refuseOthersSession } from '../named-session.js';
 import { complain } from '../output.js';
 import type { Run } from '../program.js';
 import { endAs, runProgram } from '../run-program.js';
@@ -48,6 +49,7 @@ async function runHarness(name: string, args: readonly string[], options: RunOpt
   const chosen = options.session === undefined ? undefined : sessionName(options.session);
   try {
     const program = findProgram(harness, process.env, currentFolder());
+    if (chosen !== undefined) await refuseOthersSession(chosen, harness.name, options.project);
     const { place, project, cwd, changes } = await bringUp(harness, options.project);
     const all = harness.launch.args?.(place, args) ?? args;
     const session = chosen ?? `${harness.name}-${randomBytes(4).toString('hex')}`;
