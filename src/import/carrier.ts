@@ -33,6 +33,8 @@ export interface Carrier {
   take(store: Store, place: CarriedPlace, limits: CarryLimits, hurry?: boolean): Promise<readonly Skipped[]>;
   /** What of a home was refused when it was looked at last. */
   refused(store: Store, place: CarriedPlace): readonly Skipped[];
+  /** What of a home cannot be taken as it is now: damage, or a limit. Changes nothing. */
+  faults(home: string): readonly Skipped[];
   /** Never takes what was done in a home since a time (µs since the epoch): a shared session used it. */
   withhold(store: Store, place: Pick<CarriedPlace, 'tree' | 'home'>, since: number): Promise<void>;
   /** The home of the user's own, which an import reads. @throws {MendError} when the environment cannot tell */

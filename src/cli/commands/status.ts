@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
@@ -8,6 +8,7 @@ import { askDaemon } from '../../daemon/launch.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { version } from '../../daemon/version.js';
 import { MendError } from '../../errors.js';
+import { carriers } from '../../import/carrier.js';
 import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location.js';
 import { displaced, isDisplaced } from '../../store/place.js';
 import { ownStoreFolder, withStore } from '../context.js';
@@ -53,8 +54,12 @@ async function status(json: boolean): Promise<ExitStatus> {
   const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
   if (json) printJson(document(answer, store));
   else print(answer, store);
-  for (const { refused, project } of answer.mounts) {
-    if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
+  for (const { refused, project, harness, path } of answer.mounts) {
+    const beside = carriers[harness]?.faults(dirname(path)) ?? [];
+    for (const fault of beside)
+      complain(`${quoted(fault.path)} of project "${project}" is left out: it ${fault.reason}`);
+    if (refused !== null && beside.every((fault) => fault.path !== refused))
+      complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
   if ('error' in looked) complain(looked.error.message);
   if (isInUseElsewhere) complain(displaced(join(folder, STORE_FILE)).message);

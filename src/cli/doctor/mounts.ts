@@ -1,5 +1,7 @@
+import { dirname } from 'node:path';
 import { version } from '../../daemon/version.js';
 import { memoryHarness } from '../../harness/registry.js';
+import { carriers } from '../../import/carrier.js';
 import { shellWord, shellWords } from '../../project/shell-word.js';
 import type { Store } from '../../store/store.js';
 import { memoryFolderOf } from '../harness-place.js';
@@ -61,8 +63,9 @@ export function checkMounts({ mounts, life, daemon, uid }: Examined): readonly R
 /** Nothing was refused because of a limit. */
 export function checkRefused({ daemon }: Examined): readonly Result[] {
   if (typeof daemon !== 'object') return [];
-  const faults = daemon.mounts.flatMap(({ refused, project }) =>
-    refused === null
+  const faults = daemon.mounts.flatMap(({ path, refused, project, harness }) =>
+    // What lies beside the memory folder has a check of its own.
+    refused === null || carriers[harness]?.faults(dirname(path)).some((fault) => fault.path === refused)
       ? []
       : [
           warning(

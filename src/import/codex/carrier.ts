@@ -14,6 +14,7 @@ import { takeIn } from '../take-in.js';
 import { conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
 import { type ConversationOwner, ownerByProject, ownerByRepository } from './conversation-owner.js';
+import { databaseFaults, faultOfError, formFault } from './database-faults.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
 import { bringSummaries, type MetaOf, SUMMARY_DATABASES, summedUpSince, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
@@ -42,15 +43,20 @@ export const codexCarrier: Carrier = {
   refused(store, { tree, home }) {
     const id = readMark(home)?.id;
     if (id === undefined) return [];
-    return carried(store.db)
-      .summaries.refused(tree.id, id)
-      .map(({ source, refused }) => ({ path: source, reason: refused }));
+    return (
+      carried(store.db)
+        .summaries.refused(tree.id, id)
+        // One that was moved away since then is nothing to settle any more.
+        .filter(({ source }) => lstatSync(join(home, source), { throwIfNoEntry: false }) !== undefined)
+        .map(({ source, refused }) => ({ path: source, reason: refused }))
+    );
   },
   async withhold(store, { tree, home }, since) {
     const held = conversationFiles(home).filter(({ mtime }) => mtime >= since);
     const threads = [...held.map(({ thread }) => thread), ...(await summedUpSince(home, since))];
     store.write(() => carried(store.db).conversations.withhold(tree.id, threads), true);
   },
+  faults: databaseFaults,
   userHome,
   async count(home, repository) {
     return (await userSummaries(home, ownerByRepository(repository))).length;
@@ -110,9 +116,11 @@ async function take(
     const state = stateOf(join(home, source));
     if (hurry && states.get(join(home, source)) === state) continue;
     skipped.push(
-      ...(await unlessBroken(source, () =>
-        takeSummaries(store, { tree: tree.id, home: id, source }, home, metaIn(home)),
-      )),
+      ...(await unlessBroken(source, async () => {
+        const reason = formFault(join(home, source));
+        if (reason !== undefined) return { path: source, reason };
+        return takeSummaries(store, { tree: tree.id, home: id, source }, home, metaIn(home));
+      })),
     );
     states.set(join(home, source), state);
   }
@@ -158,7 +166,7 @@ async function unlessBroken(source: string, work: () => Promise<Skipped | undefi
   } catch (error) {
     if (!isSystemError(error)) throw error;
     log('warn', 'a part of a home was passed over', { source, error: describeError(error) });
-    return [{ path: source, reason: `could not be carried (${error.code})` }];
+    return [{ path: source, reason: faultOfError(error) }];
   }
 }
 
