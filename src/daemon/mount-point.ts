@@ -185,15 +185,20 @@ function cannotMake(within: string, cause: unknown): MendError {
 export const MOUNT_TYPE = 'fuse.mend';
 
 /** Lines of proc_pid_mountinfo(5). */
-function* mountLines(): Generator<{ id: string; path: string; type: string }> {
+function* mountLines(): Generator<{ id: string; device: string; path: string; type: string }> {
   for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
     const [before, after] = line.split(' - ');
     const fields = before?.split(' ') ?? [];
-    const [id, path] = [fields[0], fields[4]];
-    if (id === undefined || path === undefined || after === undefined) continue;
+    const [id, , device, , path] = fields;
+    if (id === undefined || device === undefined || path === undefined || after === undefined) continue;
     const name = path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
-    yield { id, path: name, type: after.split(' ')[0] ?? '' };
+    yield { id, device, path: name, type: after.split(' ')[0] ?? '' };
   }
+}
+
+/** Mounts of mend that this process sees, with the numbers of their file systems, oldest first. */
+export function mendPlaces(): { readonly path: string; readonly device: string }[] {
+  return [...mountLines()].filter(({ type }) => type === MOUNT_TYPE);
 }
 
 /** Mount points that this process sees, with their types. */

@@ -13,6 +13,7 @@ import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location
 import { displaced, isDisplaced } from '../../store/place.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { projectCommand } from '../memory-command.js';
 import { complain, counted, printJson, printLine, printTable, quoted } from '../output.js';
 
 interface StoreFile {
@@ -54,7 +55,11 @@ async function status(json: boolean): Promise<ExitStatus> {
   const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
   if (json) printJson(document(answer, store));
   else print(answer, store);
-  for (const { refused, project, harness, path } of answer.mounts) {
+  for (const { refused, project, harness, path, moved } of answer.mounts) {
+    if (moved !== null)
+      complain(
+        `the folder of the mount on ${quoted(path)} was moved to ${quoted(moved)}: ${projectCommand('mount', project)} mounts in its place again`,
+      );
     const beside = carriers[harness]?.faults(dirname(path)) ?? [];
     for (const fault of beside)
       complain(`${quoted(fault.path)} of project "${project}" is left out: it ${fault.reason}`);
@@ -100,7 +105,7 @@ function document({ version: v, pid, supervisor_pid, kernel, mounts, sessions }:
     supervisor_pid,
     store,
     kernel,
-    mounts: mounts.map(({ refused: _, ...mount }) => mount),
+    mounts: mounts.map(({ refused: _, moved: __, ...mount }) => mount),
     sessions,
   };
 }
