@@ -55,18 +55,18 @@ describe('a signal reaches the program once', () => {
 
   test('sent to the group, by one who is in it and by one who is not', async () => {
     const inside =
-      await sh(`trap : TERM; mend run claude count SIGTERM >out & until grep -q 'it runs' out; do sleep 0.05; done
+      await sh(`trap : TERM; rm -f out; mend run claude count SIGTERM >out & until grep -qs 'it runs' out; do sleep 0.05; done
       kill -TERM 0; wait $!; wait $!; echo status $?; cat out`);
     expect(inside.stdout).toMatch(new RegExp(`status 5[\\s\\S]*${counted}`));
     const outside = await sh(`mkfifo end; (read pid <end; setsid --wait kill -TERM -- -$pid) &
-      trap : TERM; mend run claude count SIGTERM >out & until grep -q 'it runs' out; do sleep 0.05; done
+      trap : TERM; rm -f out; mend run claude count SIGTERM >out & until grep -qs 'it runs' out; do sleep 0.05; done
       echo $$ >end; wait $!; wait $!; cat out; rm end`);
     expect(outside.stdout).toContain(counted);
   });
 
   test.each(['TERM', 'INT', 'HUP', 'USR2'])('SIG%s sent to mend alone, by a script in its group', async (signal) => {
     const { stdout } =
-      await sh(`mend run claude count SIG${signal} >out & until grep -q 'it runs' out; do sleep 0.05; done
+      await sh(`rm -f out; mend run claude count SIG${signal} >out & until grep -qs 'it runs' out; do sleep 0.05; done
       kill -${signal} $!; wait $!; echo status $?; cat out`);
     expect(stdout).toMatch(new RegExp(`status 5[\\s\\S]*SIG${signal} came 1 times`));
   });
