@@ -1,7 +1,7 @@
 /*
  * What mend needs from C: pass a descriptor through a socket, watch it on the event loop, read and write it
- * without blocking, send kernel notifications from a thread of their own, lock a file, tell who connected, and be the parent
- * of a program that is started in one's own place.
+ * without blocking, send kernel notifications from a thread of their own, lock a file, tell who connected, and start a
+ * program in one's own place and be its parent.
  * See README.md beside this file for threads and ownership.
  */
 #define _GNU_SOURCE
@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,20 +170,188 @@ static napi_value adopt_orphans(napi_env env, napi_callback_info info) {
   return number(env, prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 ? -errno : 0);
 }
 
-/* buryOrphans(own) -> how many children that ended were waited for, up to one of `own`, which is left to Node.js. */
+/* buryOrphans(own) -> wait status (wait(2)) of `own` when it has ended, else -1. Waits for all other children that ended, too. */
 static napi_value bury_orphans(napi_env env, napi_callback_info info) {
   napi_value argv[1];
   size_t argc = 1;
   int32_t own;
-  int64_t buried = 0;
+  int64_t ending = -1;
+  int status;
+  pid_t pid;
   CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   CHECK(env, napi_get_value_int32(env, argv[0], &own));
-  for (;;) {
-    siginfo_t who = {0};
-    if (waitid(P_ALL, 0, &who, WEXITED | WNOHANG | WNOWAIT) < 0 || who.si_pid == 0 || who.si_pid == own) break;
-    if (waitpid(who.si_pid, NULL, WNOHANG) > 0) buried++;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+    if (pid == own) ending = status;
+  return number(env, ending);
+}
+
+/* Copies an array of Buffers to C strings with NULL behind them, freed as one; `spare` entries in front are left free. */
+static char **strings(napi_env env, napi_value array, size_t spare) {
+  uint32_t count;
+  size_t bytes = 0, length;
+  void *data;
+  napi_value item;
+  if (napi_get_array_length(env, array, &count) != napi_ok) {
+    napi_throw_error(env, "ERR_MEND_NATIVE", "wrong argument: not an array");
+    return NULL;
   }
-  return number(env, buried);
+  for (uint32_t i = 0; i < count; i++) {
+    CHECK(env, napi_get_element(env, array, i, &item));
+    if (!is_buffer(env, item)) return NULL;
+    CHECK(env, napi_get_buffer_info(env, item, &data, &length));
+    bytes += length + 1;
+  }
+  char **list = calloc(1, (spare + count + 1) * sizeof *list + bytes);
+  if (list == NULL) {
+    napi_throw_error(env, "ERR_MEND_NATIVE", "out of memory");
+    return NULL;
+  }
+  char *next = (char *)(list + spare + count + 1);
+  for (uint32_t i = 0; i < count; i++) {
+    if (napi_get_element(env, array, i, &item) != napi_ok || napi_get_buffer_info(env, item, &data, &length) != napi_ok) break;
+    if (length > 0) memcpy(next, data, length);
+    list[spare + i] = next;
+    next += length + 1;
+  }
+  return list;
+}
+
+/* fork(2) without a signal that reaches a handler of Node.js in the child, where all are blocked. `before`: the mask of the parent. */
+static pid_t fork_quietly(sigset_t *before) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, before);
+  pid_t pid = fork();
+  int code = errno;
+  if (pid != 0) pthread_sigmask(SIG_SETMASK, before, NULL);
+  errno = code;
+  return pid;
+}
+
+/*
+ * startProgram(file, arguments, environment, folder, descriptors) -> process id, or -errno of fork, chdir or execve.
+ * All texts are Buffers without NUL, `descriptors` stay open besides 0 to 2. A file that is no program is a shell script.
+ */
+static napi_value start_program(napi_env env, napi_callback_info info) {
+  napi_value argv[5], item;
+  size_t argc = 5;
+  uint32_t count = 0;
+  int32_t kept[1024];
+  int report[2], code = 0;
+  sigset_t mask;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_array_length(env, argv[4], &count));
+  if (count > sizeof kept / sizeof kept[0]) return number(env, -EMFILE);
+  for (uint32_t i = 0; i < count; i++) {
+    CHECK(env, napi_get_element(env, argv[4], i, &item));
+    CHECK(env, napi_get_value_int32(env, item, &kept[i]));
+  }
+  napi_value places;
+  CHECK(env, napi_create_array_with_length(env, 2, &places));
+  CHECK(env, napi_set_element(env, places, 0, argv[0]));
+  CHECK(env, napi_set_element(env, places, 1, argv[3]));
+  char **place = strings(env, places, 0);
+  char **arguments = place == NULL ? NULL : strings(env, argv[1], 1);
+  char **environment = arguments == NULL ? NULL : strings(env, argv[2], 0);
+  pid_t pid = -1;
+  if (environment != NULL) {
+    if (pipe2(report, O_CLOEXEC) < 0) {
+      code = errno;
+    } else if ((pid = fork_quietly(&mask)) == 0) {
+      for (int i = 0; i < 3; i++) {
+        int flags = fcntl(i, F_GETFL);
+        if (flags >= 0) fcntl(i, F_SETFL, flags & ~O_NONBLOCK);
+        fcntl(i, F_SETFD, 0);
+      }
+      for (uint32_t i = 0; i < count; i++) fcntl(kept[i], F_SETFD, 0);
+      for (int i = 1; i < NSIG; i++) signal(i, SIG_DFL);
+      sigemptyset(&mask);
+      pthread_sigmask(SIG_SETMASK, &mask, NULL);
+      if (chdir(place[1]) == 0) {
+        execve(place[0], arguments + 1, environment);
+        if (errno == ENOEXEC) {
+          arguments[0] = "/bin/sh";
+          arguments[1] = place[0];
+          execve(arguments[0], arguments, environment);
+        }
+      }
+      code = errno;
+      ssize_t written = write(report[1], &code, sizeof code);
+      _exit(written > 0 ? 127 : 126);
+    } else {
+      if (pid < 0) code = errno;
+      close(report[1]);
+      ssize_t n;
+      do n = pid < 0 ? 0 : read(report[0], &code, sizeof code);
+      while (n < 0 && errno == EINTR);
+      close(report[0]);
+      if (n > 0) waitpid(pid, NULL, 0);
+    }
+  }
+  free(place);
+  free(arguments);
+  free(environment);
+  return number(env, code != 0 ? -code : pid);
+}
+
+/* Gives a process that stays a copy of this one a name of its own: ps(1) shows it, and pkill(1) does not take it for mend. */
+static void rename_process(const char *name, char *arguments, size_t length) {
+  prctl(PR_SET_NAME, name);
+  if (arguments != NULL && length > 0) {
+    memset(arguments, 0, length);
+    strncpy(arguments, name, length - 1);
+  }
+}
+
+static int close_all_from(unsigned int first) {
+#ifdef SYS_close_range
+  return (int)syscall(SYS_close_range, first, ~0U, 0);
+#else
+  (void)first;
+  return -1;
+#endif
+}
+
+/*
+ * watchGroup(arguments, length) -> [process id, descriptor] or -errno: starts a process in the group of this one that
+ * writes to a pipe each signal it gets, as a byte. A signal that it gets, too, was sent to the group. It ends with the thread
+ * that called. `arguments`: address of this process's own (proc_pid_stat(5)), which are replaced in the copy.
+ */
+static napi_value watch_group(napi_env env, napi_callback_info info) {
+  napi_value argv[2], out;
+  size_t argc = 2;
+  int64_t address, length;
+  int ends[2];
+  sigset_t mask;
+  CHECK(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  CHECK(env, napi_get_value_int64(env, argv[0], &address));
+  CHECK(env, napi_get_value_int64(env, argv[1], &length));
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) return number(env, -errno);
+  pid_t parent = getpid(), pid = fork_quietly(&mask);
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+    rename_process("mend-signals", (char *)(uintptr_t)address, (size_t)length);
+    dup2(ends[1], 0);
+    if (close_all_from(1) < 0)
+      for (int i = 1; i < 65536; i++) close(i);
+    for (;;) {
+      sigfillset(&mask);
+      int code = sigwaitinfo(&mask, NULL);
+      unsigned char byte = (unsigned char)code;
+      if (code > 0 && write(0, &byte, 1) < 0 && errno == EPIPE) _exit(0);
+    }
+  }
+  int code = errno;
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    return number(env, -code);
+  }
+  CHECK(env, napi_create_array_with_length(env, 2, &out));
+  CHECK(env, napi_set_element(env, out, 0, number(env, pid)));
+  CHECK(env, napi_set_element(env, out, 1, number(env, ends[0])));
+  return out;
 }
 
 /* exitAtOnce(status): ends the process; unlike Node.js it leaves the terminal as it is. */
@@ -528,7 +697,7 @@ NAPI_MODULE_INIT() {
     napi_callback call;
   } methods[] = {
       {"socketPair", socket_pair}, {"receiveDescriptor", receive_descriptor}, {"sendDescriptor", send_descriptor}, {"closeDescriptor", close_descriptor}, {"lockFile", lock_file}, {"shareLock", share_lock},
-      {"peerProcess", peer_process}, {"adoptOrphans", adopt_orphans}, {"buryOrphans", bury_orphans}, {"exitAtOnce", exit_at_once}, {"endBySignal", end_by_signal},
+      {"peerProcess", peer_process}, {"adoptOrphans", adopt_orphans}, {"buryOrphans", bury_orphans}, {"startProgram", start_program}, {"watchGroup", watch_group}, {"exitAtOnce", exit_at_once}, {"endBySignal", end_by_signal},
       {"receive", receive}, {"send", send_reply}, {"watch", watch}, {"unwatch", unwatch}, {"notify", notify},
   };
   for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {

@@ -6,10 +6,11 @@ import { MendError } from '../errors.js';
 import type { HarnessEnvironment, HarnessPlace, MemoryHarness } from '../harness/adapter.js';
 import { discoverRepository } from '../project/repository.js';
 import { currentFolder, ownStoreFolder, withStore } from './context.js';
+import { ExitStatus } from './exit-status.js';
 import { startedHarnesses } from './harness-choice.js';
 import { harnessPlace, placed } from './harness-place.js';
 import { tellNotes } from './mount-all.js';
-import { complain } from './output.js';
+import { complainOnce } from './output.js';
 import { daemonRuns, wantedMounts } from './wanted-mounts.js';
 
 /** A harness that can be started: its memory is mounted. */
@@ -19,11 +20,11 @@ export interface Ready {
   readonly project: { readonly id: number; readonly name: string };
   /** The mounted folder. */
   readonly memory: string;
+  /** False when something is left to settle, which was said. */
+  readonly isSettled: boolean;
   /** Where the program is to be started. */
   readonly cwd: string;
-  /** The whole environment to start it with. */
-  readonly env: HarnessEnvironment;
-  /** What of that differs from the environment of this command; undefined is what must not be there. */
+  /** What of its environment is to differ from that of this command; undefined is what must not be there. */
   readonly changes: HarnessEnvironment;
 }
 
@@ -45,13 +46,17 @@ export async function bringUp(harness: MemoryHarness, project: string | undefine
   const [first, ...others] = wanted;
   if (!first) throw new MendError(`${harness.title} has no memory folder here: run "mend doctor"`);
   const answer: MountAnswer = await askStartedDaemon(folder, (rpc) => rpc.sendRequest(mountRequest, first.request));
-  tellNotes(answer, first.given);
+  const say = complainOnce();
+  first.faults.forEach(say);
+  let isSettled = tellNotes(answer, first.given) === ExitStatus.done && first.faults.length === 0;
   for (const { request, given } of others) {
     try {
-      tellNotes(await askStartedDaemon(folder, (rpc) => rpc.sendRequest(mountRequest, request)), given);
+      const told = await askStartedDaemon(folder, (rpc) => rpc.sendRequest(mountRequest, request));
+      if (tellNotes(told, given) !== ExitStatus.done) isSettled = false;
     } catch (error) {
       if (!isForPeople(error)) throw error;
-      complain(error.message);
+      say(error.message);
+      isSettled = false;
     }
   }
   const { project: id, checkout } = first.request;
@@ -65,7 +70,7 @@ export async function bringUp(harness: MemoryHarness, project: string | undefine
   const moved = cwd === currentFolder() ? {} : { PWD: cwd };
   const changes = { ...moved, ...own };
   return {
-    ...{ place, memory: answer.path, cwd, changes, env: { ...process.env, ...changes } },
+    ...{ place, memory: answer.path, cwd, changes, isSettled },
     project: { id, name },
   };
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync, readSync, statSync } from 'node:fs';
 import { basename, delimiter, resolve } from 'node:path';
 import { readSettings, settingsFile } from '../daemon/settings.js';
 import { isSystemError, MendError } from '../errors.js';
@@ -78,6 +78,28 @@ function statOrNothing(path: string): boolean {
     return statSync(path).isFile();
   } catch (error) {
     if (isSystemError(error)) return false;
+    throw error;
+  }
+}
+
+/** What the first line of a script names as its interpreter (execve(2)), if that is not there. */
+export function missingInterpreter(path: string): string | undefined {
+  const [, interpreter] = /^#![ \t]*([^ \t\n]+)/.exec(headOf(path)) ?? [];
+  return interpreter === undefined || existsSync(interpreter) ? undefined : interpreter;
+}
+
+/** The first bytes of a file, as far as execve(2) looks at them. */
+function headOf(path: string): string {
+  const bytes = Buffer.alloc(256);
+  try {
+    const fd = openSync(path, 'r');
+    try {
+      return bytes.toString('utf8', 0, readSync(fd, bytes));
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    if (isSystemError(error)) return '';
     throw error;
   }
 }

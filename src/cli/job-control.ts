@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { isSystemError } from '../errors.js';
+import { type GroupSignals, statFields } from './group-signals.js';
 
-/** What is passed on to the program whenever it comes. Others end or stop this process, as they would end the program. */
-const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const;
-/** What a terminal sends to the whole group in its foreground, so that the program has it too. */
-const OF_TERMINAL = ['SIGINT', 'SIGQUIT', 'SIGWINCH', 'SIGTSTP'] as const;
-/** Time, in ms, for what stopped the program and what goes on with it to come to rest. */
+/** What reaches the program once, whoever sent it. Other signals end or stop this process, as they would the program. */
+const PASSED_ON = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGINT', 'SIGQUIT', 'SIGWINCH', 'SIGTSTP'] as const;
+/** Time, in ms, for what stopped the program and what goes on with it to come to rest, and for a signal to reach all of a group. */
 const SETTLE = 20;
 
 /**
@@ -13,16 +12,22 @@ const SETTLE = 20;
  * on with it. Never touches the terminal.
  * @param changed called when a child of this process ended, stopped or went on
  */
-export function followSignals(pid: () => number | undefined, changed: () => void): void {
-  const pass = (signal: NodeJS.Signals): void => {
+export function followSignals(pid: () => number | undefined, group: GroupSignals, changed: () => void): void {
+  const waiting = new Set<NodeJS.Signals>();
+  const settle = (): void => {
+    const sent = group.take();
     const child = pid();
-    if (child !== undefined) send(child, signal);
+    // A program that made a group of its own got nothing of what was sent to this one.
+    if (child !== undefined)
+      for (const signal of waiting)
+        if (!sent.has(constants.signals[signal]) || groupOf(child) !== groupOf('self')) send(child, signal);
+    waiting.clear();
   };
-  const passUnlessSent = (signal: NodeJS.Signals): void => {
-    if (!inForeground()) pass(signal);
+  const pass = (signal: NodeJS.Signals): void => {
+    if (waiting.size === 0) setTimeout(settle, SETTLE);
+    waiting.add(signal);
   };
   for (const signal of PASSED_ON) process.on(signal, pass);
-  for (const signal of OF_TERMINAL) process.on(signal, passUnlessSent);
   process.on('SIGCONT', () => {
     const child = pid();
     if (child !== undefined && stateOf(child) === STOPPED) send(child, 'SIGCONT');
@@ -33,9 +38,9 @@ export function followSignals(pid: () => number | undefined, changed: () => void
       const child = pid();
       if (child === undefined || stateOf(child) !== STOPPED) return;
       // Nothing happens where there is no shell that could go on with it: the group is orphaned then (setpgid(2)).
-      process.off('SIGTSTP', passUnlessSent);
+      process.off('SIGTSTP', pass);
       process.kill(process.pid, 'SIGTSTP');
-      process.on('SIGTSTP', passUnlessSent);
+      process.on('SIGTSTP', pass);
     }, SETTLE);
   });
 }
@@ -50,23 +55,10 @@ function send(pid: number, signal: NodeJS.Signals): void {
 
 const STOPPED = 'T';
 
-/** Fields of proc_pid_stat(5) from the third on, which is the state. */
-function fields(pid: number | 'self'): string[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return text.slice(text.lastIndexOf(')') + 2).split(' ');
-  } catch (error) {
-    if (isSystemError(error)) return [];
-    throw error;
-  }
-}
-
 function stateOf(pid: number): string | undefined {
-  return fields(pid)[0];
+  return statFields(pid)[0];
 }
 
-/** Whether the group of this process has its terminal: then the terminal's signals go to all of it. */
-function inForeground(): boolean {
-  const [, , group, , , foreground] = fields('self');
-  return group !== undefined && group === foreground;
+function groupOf(pid: number | 'self'): string | undefined {
+  return statFields(pid)[2];
 }

@@ -3,11 +3,14 @@ import { ErrorCodes, ResponseError } from 'vscode-jsonrpc/node.js';
 import { isSystemError, MendError } from '../errors.js';
 import { describeError, log } from '../log.js';
 import { ExitStatus } from './exit-status.js';
+import { noteDescriptors } from './inherited.js';
 import { complain } from './output.js';
 import { buildProgram } from './program.js';
 
 /** Runs the command line; resolves with the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {
+  // What follows opens descriptors of its own.
+  if (argv[2] === 'run') noteDescriptors();
   let status: number = ExitStatus.done;
   const run = async (work: () => Promise<number>): Promise<void> => {
     status = await work();

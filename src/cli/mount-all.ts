@@ -1,7 +1,7 @@
 import { isForPeople, type MountAnswer, type MountRequest } from '../daemon/control-protocol.js';
 import { ExitStatus } from './exit-status.js';
 import { memoryCommand } from './memory-command.js';
-import { complain, counted, printLine, quoted } from './output.js';
+import { complain, complainOnce, counted, printLine, quoted } from './output.js';
 import type { Wanted } from './wanted-mounts.js';
 
 /** Mounts one after the other. One that fails does not keep the others from being tried. */
@@ -10,12 +10,15 @@ export async function mountAll(
   mountOne: (request: MountRequest) => Promise<MountAnswer>,
 ): Promise<ExitStatus> {
   const statuses: ExitStatus[] = [];
-  for (const { request, given } of wanted) {
+  const say = complainOnce();
+  for (const { request, given, faults } of wanted) {
     try {
       statuses.push(tell(await mountOne(request), given));
+      if (faults.length > 0) statuses.push(ExitStatus.unsettled);
+      faults.forEach(say);
     } catch (error) {
       if (!isForPeople(error)) throw error;
-      complain(error.message);
+      say(error.message);
       statuses.push(ExitStatus.failed);
     }
   }

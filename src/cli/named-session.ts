@@ -2,11 +2,12 @@ import { statusRequest } from '../daemon/control-protocol.js';
 import { askDaemon } from '../daemon/launch.js';
 import { processSpace } from '../daemon/process-space.js';
 import { processTree } from '../daemon/process-tree.js';
-import { livingProcesses } from '../daemon/session-register.js';
+import { livingProcesses, refuseOther } from '../daemon/session-register.js';
 import { MendError } from '../errors.js';
+import { findProject, projectByName } from '../project/resolve.js';
 import type { NamedSession } from '../store/named-sessions.js';
 import type { Store } from '../store/store.js';
-import { ownStoreFolder } from './context.js';
+import { hasStore, ownStoreFolder, repositoryOf, withStore } from './context.js';
 import { isoTime, localTime } from './output.js';
 
 /** What commands say of a session. */
@@ -60,6 +61,23 @@ export function sessionByName(store: Store, name: string): NamedSession {
   const session = store.sessions.named.latest(name);
   if (session) return session;
   throw new MendError(`there is no session "${name}": "mend session list --all" names those that there are`);
+}
+
+/**
+ * Refuses, before anything is made, to go on with a session that the daemon would refuse.
+ * @param given the project that was named
+ * @throws {MendError} when it is another harness's or project's.
+ */
+export async function refuseOthersSession(name: string, harness: string, given: string | undefined): Promise<void> {
+  if (!hasStore()) return;
+  await withStore(false, async (store) => {
+    const known = store.sessions.named.find(name);
+    if (!known) return;
+    const { projects, machine } = store;
+    const project =
+      given === undefined ? findProject(projects, await repositoryOf(), machine) : projectByName(projects, given);
+    refuseOther(store, known, harness, project?.id);
+  });
 }
 
 /** An entry for `--json`. */

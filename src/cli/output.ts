@@ -17,6 +17,15 @@ export function complain(text: string): void {
   process.stderr.write(`mend: ${printable(text)}\n`);
 }
 
+/** Complains of each thing once: what keeps one folder from being mounted often keeps others, too. */
+export function complainOnce(): (text: string) => void {
+  const said = new Set<string>();
+  return (text) => {
+    if (!said.has(text)) complain(text);
+    said.add(text);
+  };
+}
+
 /** Prints rows in aligned columns, two blanks apart; columns named in `right` are set to the right. */
 export function printTable(
   head: readonly string[],

@@ -19,7 +19,12 @@ export interface Wanted {
   readonly request: MountRequest;
   /** Name of the project where a command about it needs that; undefined for the project of the current folder. */
   readonly given: string | undefined;
+  /** What hinders the harness there: sentences. */
+  readonly faults: readonly string[];
 }
+
+/** What is mounted, and what hinders the harness. */
+type Place = Pick<Wanted, 'request' | 'faults'>;
 
 /** Whether a daemon serves a store here. */
 export async function daemonRuns(store: string): Promise<boolean> {
@@ -41,7 +46,7 @@ export async function wantedMounts(
   if (options.project !== undefined) {
     const name = options.project;
     const requests = await withStore(false, (store) => namedProject(store, name, choose), closely);
-    return { wanted: requests.map((request) => ({ request, given: name })), left: false };
+    return { wanted: requests.map((one) => ({ ...one, given: name })), left: false };
   }
   const repository = await repositoryOf(folder);
   await check(foldersFor(undefined, repository.root, choose(undefined, undefined)));
@@ -53,13 +58,13 @@ export async function wantedMounts(
       const { id, name } = project;
       const given = folder === undefined ? undefined : name;
       const requests = await requestsFor({ store, project }, repository.root, choose(store, id));
-      return { wanted: requests.map((request) => ({ request, given })), left: false };
+      return { wanted: requests.map((one) => ({ ...one, given })), left: false };
     },
     closely,
   );
 }
 
-async function namedProject(store: Store, name: string, choose: HarnessChoice): Promise<MountRequest[]> {
+async function namedProject(store: Store, name: string, choose: HarnessChoice): Promise<Place[]> {
   const project = projectByName(store.projects, name);
   const { repositories, left } = await checkoutsOf(store.projects, project, store.machine);
   const [repository] = repositories;
@@ -107,8 +112,8 @@ async function everyProject(store: Store, choose: HarnessChoice) {
         refuseFolders(store, repository, choose);
         const requests = await requestsFor({ store, project }, repository.root, choose(store, project.id));
         // Checkouts of a project can have one folder.
-        const others = requests.filter(({ path }) => wanted.every(({ request }) => request.path !== path));
-        wanted.push(...others.map((request) => ({ request, given: project.name })));
+        const others = requests.filter(({ request }) => wanted.every((one) => one.request.path !== request.path));
+        wanted.push(...others.map((one) => ({ ...one, given: project.name })));
       } catch (error) {
         if (!(error instanceof MendError)) throw error;
         leave(repository.root, error.message);
@@ -127,14 +132,19 @@ async function requestsFor(
   owner: PlacedProject,
   checkout: string,
   harnesses: readonly MemoryHarness[],
-): Promise<MountRequest[]> {
+): Promise<Place[]> {
   const project = owner.project.id;
-  const requests: MountRequest[] = [];
+  const requests: Place[] = [];
   for (const harness of harnesses) {
     const place = harnessPlace(harness, checkout, owner);
     await harness.launch.prepare?.(place);
     const path = folderAt(harness, place);
-    if (path !== undefined) requests.push({ project, harness: harness.name, path, checkout });
+    const faults = harness.launch.faults?.(place).filter(({ minor }) => !minor) ?? [];
+    if (path !== undefined)
+      requests.push({
+        request: { project, harness: harness.name, path, checkout },
+        faults: faults.map(({ what, todo }) => `${what}: ${todo}`),
+      });
   }
   return requests;
 }

@@ -57,6 +57,8 @@ export interface MountStatus {
   readonly limit_files: number;
   readonly limit_bytes: number;
   readonly refused: string | null;
+  /** Where it is, when a folder above it was renamed while it was mounted; null as a rule. */
+  readonly moved: string | null;
 }
 
 export interface DaemonStatus {

@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { isSystemError, MendError } from '../errors.js';
 import { unmountWithFusermount } from '../fuse/fusermount.js';
 import { loadNative } from '../fuse/native.js';
+import { obstacleTo } from '../harness/obstacle.js';
 import { HeldFolder } from '../import/held-folder.js';
 import { log } from '../log.js';
 import { signOfLife } from './sign-of-life.js';
@@ -39,7 +40,7 @@ export async function checkMountPoint(path: string): Promise<void> {
   try {
     accessSync(there, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw cannotMake(path, error);
+    throw cannotMake(there, error);
   }
 }
 
@@ -60,7 +61,7 @@ export function prepareMountPoint(path: string): MountPoint {
     refuseOther(real);
     return { path: real, undo: () => removeEmpty(real, made) };
   } catch (error) {
-    throw isSystemError(error) ? cannotMake(path, error) : error;
+    throw isSystemError(error) ? cannotMake(existingParent(dirname(path)), error) : error;
   }
 }
 
@@ -145,10 +146,8 @@ function lstatOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    if (isSystemError(error, 'ENOTDIR'))
-      throw new MendError(`cannot mount on ${path}: a file is in the way of its folder; move it away`);
-    if (isSystemError(error, 'EACCES'))
-      throw new MendError(`cannot mount on ${path}: it belongs to somebody else; use a home of your own`);
+    const way = isSystemError(error, 'ENOTDIR', 'EACCES') ? obstacleTo(path) : undefined;
+    if (way) throw new MendError(`cannot mount below ${way.path}: it ${way.what}; ${way.todo}`);
     throw error;
   }
 }
@@ -177,24 +176,29 @@ function existingParent(folder: string): string {
   return at;
 }
 
-function cannotMake(folder: string, cause: unknown): MendError {
+function cannotMake(within: string, cause: unknown): MendError {
   const code = isSystemError(cause) ? ` (${cause.code})` : '';
-  return new MendError(`cannot make the folder ${folder}${code}: make the folder above it writable for you`, { cause });
+  return new MendError(`cannot make a folder in ${within}${code}: make it writable for you`, { cause });
 }
 
 /** Type of mend's mounts in the kernel's table. */
 export const MOUNT_TYPE = 'fuse.mend';
 
 /** Lines of proc_pid_mountinfo(5). */
-function* mountLines(): Generator<{ id: string; path: string; type: string }> {
+function* mountLines(): Generator<{ id: string; device: string; path: string; type: string }> {
   for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
     const [before, after] = line.split(' - ');
     const fields = before?.split(' ') ?? [];
-    const [id, path] = [fields[0], fields[4]];
-    if (id === undefined || path === undefined || after === undefined) continue;
+    const [id, , device, , path] = fields;
+    if (id === undefined || device === undefined || path === undefined || after === undefined) continue;
     const name = path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
-    yield { id, path: name, type: after.split(' ')[0] ?? '' };
+    yield { id, device, path: name, type: after.split(' ')[0] ?? '' };
   }
+}
+
+/** Mounts of mend that this process sees, with the numbers of their file systems, oldest first. */
+export function mendPlaces(): { readonly path: string; readonly device: string }[] {
+  return [...mountLines()].filter(({ type }) => type === MOUNT_TYPE);
 }
 
 /** Mount points that this process sees, with their types. */

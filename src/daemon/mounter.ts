@@ -5,7 +5,7 @@ import { memoryHarness } from '../harness/registry.js';
 import type { HeldFolder } from '../import/held-folder.js';
 import { nameCheckout } from '../import/note-origin.js';
 import { keepToOwner } from '../import/owner-only.js';
-import { takeIn, withLate } from '../import/take-in.js';
+import { summary, takeIn, withLate } from '../import/take-in.js';
 import { writeBack } from '../import/write-back.js';
 import { describeError, log } from '../log.js';
 import type { Limits } from '../ports/limits.js';
@@ -14,14 +14,14 @@ import type { TreeRow } from '../store/tree-table.js';
 import type { MountAnswer, MountRequest, SkippedFile, UnmountAnswer } from './control-protocol.js';
 import type { Homes } from './homes.js';
 import type { Keeper } from './keeper.js';
-import type { KernelFeatures, ResumeRequest } from './messages.js';
+import type { ResumeRequest } from './messages.js';
+import { busy, keyOf, MOVED, type Mount } from './mount.js';
+import { deviceAt, movedTo, placeNow, takeMovedOff } from './mount-places.js';
 import {
   clearMountPoint,
   confirmMount,
   holdMountPoint,
-  MOUNT_TYPE,
   mendMounts,
-  mountTable,
   prepareMountPoint,
   realPath,
 } from './mount-point.js';
@@ -30,14 +30,6 @@ import type { Peers } from './peers.js';
 import type { RuntimeFiles } from './runtime-files.js';
 import type { Adopted, ServingThread } from './serving-thread.js';
 import type { HeldMount } from './supervision.js';
-
-/** A mount that this daemon serves. */
-export interface Mount {
-  readonly id: number;
-  readonly path: string;
-  readonly tree: TreeRow;
-  readonly features: KernelFeatures;
-}
 
 /** Puts mounts up and takes them off, one at a time. */
 export class Mounter {
@@ -85,7 +77,9 @@ export class Mounter {
   }
 
   /** @throws {MendError} when the mount did not come up; nothing is mounted then. */
-  mount(request: MountRequest): Promise<MountAnswer> {
+  async mount(request: MountRequest): Promise<MountAnswer> {
+    // A turn of its own, so that word of its end does not come when another has its number.
+    if (this.#mountFor(request.path)) await this.#inTurn(() => this.#clearMoved(request.path));
     return this.#inTurn(() => this.#mount(request));
   }
 
@@ -97,22 +91,21 @@ export class Mounter {
   async adopt(held: readonly (HeldMount & { readonly fd: number })[]): Promise<Adopted> {
     const mounts: ResumeRequest[] = [];
     const departed: ResumeRequest[] = [];
-    const mounted = mountTable();
-    for (const { fd, mount, tree: id, path, features } of held) {
+    for (const { fd, mount, tree: id, path, device, features } of held) {
       const tree = this.#store.trees.get(id);
       const { project = 0, harness = '' } = tree ?? {};
       const request = { fd, mount, tree: id, project, harness, path, features };
-      if (!tree || mounted.get(path) !== MOUNT_TYPE) {
+      if (!tree || placeNow({ path, device }) === undefined) {
         log('warn', tree ? 'mount was taken off' : 'the memory of a mount is not in the store any more', { path });
         loadNative().closeDescriptor(fd);
         await this.#keeper.drop(keyOf(mount));
         if (!tree) continue;
-        this.#writeBack({ id: mount, path, tree, features });
+        this.#writeBack({ id: mount, path, device, tree, features });
         departed.push(request);
         continue;
       }
       mounts.push(request);
-      this.#mounts.set(mount, { id: mount, path, tree, features });
+      this.#mounts.set(mount, { id: mount, path, device, tree, features });
     }
     return { mounts, departed };
   }
@@ -161,9 +154,21 @@ export class Mounter {
     return turn;
   }
 
+  #mountFor(path: string): Mount | undefined {
+    return this.mounts.find((mount) => mount.path === path || mount.path === realPath(path));
+  }
+
+  async #clearMoved(path: string): Promise<void> {
+    const mount = this.#mountFor(path);
+    const moved = mount && movedTo(mount);
+    if (!mount || !moved) return;
+    await takeMovedOff(mount.path, moved);
+    await this.#letGo(mount);
+  }
+
   async #mount(request: MountRequest): Promise<MountAnswer> {
     const tree = this.#store.treeOf(request.project, request.harness);
-    const served = this.mounts.find((mount) => mount.path === realPath(request.path));
+    const served = this.#mountFor(request.path);
     if (served) {
       if (served.tree.id === tree.id) {
         if (nameCheckout(this.#store, tree, memoryHarness(request.harness), request.checkout)) await this.#tell();
@@ -209,8 +214,17 @@ export class Mounter {
         harness: tree.harness,
         path,
       });
-      this.#mounts.set(id, { id, path, tree, features });
-      const data = { kind: 'mount', mount: id, tree: tree.id, path, checkout: request.checkout, features } as const;
+      const device = deviceAt(path);
+      this.#mounts.set(id, { id, path, device, tree, features });
+      const data = {
+        kind: 'mount',
+        mount: id,
+        tree: tree.id,
+        path,
+        device,
+        checkout: request.checkout,
+        features,
+      } as const;
       await this.#keeper.hold({ key: keyOf(id), data }, fd);
       // Programs may have saved there until the mount was up.
       const late = await takeIn(this.#store, tree, path, harness, this.#limits, held.at('.'));
@@ -222,14 +236,8 @@ export class Mounter {
       throw error;
     }
     log('info', 'mounted', { path, project: tree.project, harness: tree.harness });
-    const taken: Record<string, number> = {};
-    const skipped: SkippedFile[] = [...left];
-    for (const file of imported) {
-      if (file.outcome === 'skipped') skipped.push({ path: file.path, reason: file.reason ?? 'was left out' });
-      else taken[file.outcome] = (taken[file.outcome] ?? 0) + 1;
-    }
-    const partly = imported.filter(({ linesLost }) => linesLost > 0).map((file) => file.path);
-    return { path, already: false, taken, partly, skipped };
+    const { taken, partly, skipped } = summary(imported);
+    return { path, already: false, taken, partly, skipped: [...left, ...skipped] };
   }
 
   /** Has everybody who serves the store see what was changed here. */
@@ -242,23 +250,30 @@ export class Mounter {
     const failed: { path: string; reason: string }[] = [];
     const skipped: SkippedFile[] = [];
     for (const mount of this.mounts) {
-      if (paths && !paths.map(realPath).includes(mount.path)) continue;
+      const at = movedTo(mount) ?? mount.path;
+      if (paths && ![...paths, ...paths.map(realPath)].some((path) => path === mount.path || path === at)) continue;
       try {
-        await unmountWithFusermount(mount.path, force);
+        await unmountWithFusermount(at, force);
       } catch (error) {
-        failed.push({ path: mount.path, reason: busy(error) });
+        failed.push({ path: at, reason: busy(error) });
         continue;
       }
-      this.#mounts.delete(mount.id);
-      await this.#keeper.drop(keyOf(mount.id));
-      // It is off, whatever the thread makes of that: the memory goes back in any case.
-      await this.#thread
-        .detach(mount.id)
-        .catch((error: unknown) => log('error', 'mount was not let go', { error: describeError(error) }));
-      skipped.push(...this.#writeBack(mount), ...(await this.#takeFromHome(mount)));
-      unmounted.push(mount.path);
+      await this.#letGo(mount);
+      if (at !== mount.path) skipped.push({ path: at, reason: MOVED });
+      else skipped.push(...this.#writeBack(mount), ...(await this.#takeFromHome(mount)));
+      unmounted.push(at);
     }
     return { unmounted, failed, skipped };
+  }
+
+  /** Forgets a mount that was taken off. */
+  async #letGo({ id }: Mount): Promise<void> {
+    this.#mounts.delete(id);
+    await this.#keeper.drop(keyOf(id));
+    // It is off, whatever the thread makes of that: the memory goes back in any case.
+    await this.#thread
+      .detach(id)
+      .catch((error: unknown) => log('error', 'mount was not let go', { error: describeError(error) }));
   }
 
   async #takeFromHome(mount: Mount): Promise<readonly SkippedFile[]> {
@@ -280,15 +295,4 @@ export class Mounter {
       return [{ path: '.', reason: 'memory could not be written back; it is safe in the store' }];
     }
   }
-}
-
-function keyOf(mount: number): string {
-  return `mount ${mount}`;
-}
-
-function busy(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return /busy/i.test(message)
-    ? 'files in it are open or a program works in it: end that program, or use --force'
-    : message;
 }

@@ -45,7 +45,7 @@ export class SessionRegister {
         'mend run starts itself again and again: set "programs" in the settings to the program that it is to start',
       );
     const known = named.find(name);
-    if (known) this.#refuseOther(known, harness, project);
+    if (known) refuseOther(this.#store, known, harness, project);
     const isWithin = around.some(({ shared }) => shared);
     if (known && known.shared === null && isWithin)
       throw new MendError(
@@ -72,16 +72,6 @@ export class SessionRegister {
     sessions.insert(id, `named/${id}`, name, now);
     sessions.named.insert({ id, name, harness, project, began: now }, within);
     return id;
-  }
-
-  #refuseOther({ name, ...known }: NamedSession, harness: string, project: number): void {
-    if (known.harness !== harness)
-      throw new MendError(`session "${name}" is one of ${known.harness}: choose another name, or end it first`);
-    if (known.project === project) return;
-    const owner = this.#store.projects.list(this.#store.machine).find(({ id }) => id === known.project);
-    throw new MendError(
-      `session "${name}" is one of project "${owner?.name ?? ''}": choose another name, or end it first`,
-    );
   }
 
   /** @throws {MendError} when the process is no child of who asks. */
@@ -148,6 +138,21 @@ export function livingProcesses(store: Store, space: string): SessionProcess[] {
     if (store.db.inTransaction) store.sessions.named.removeProcess(space, pid);
     return false;
   });
+}
+
+/**
+ * @param project a row id; undefined for one that is yet to be made
+ * @throws {MendError} when a session is another harness's or project's.
+ */
+export function refuseOther(store: Store, known: NamedSession, harness: string, project: number | undefined): void {
+  const { name } = known;
+  if (known.harness !== harness)
+    throw new MendError(`session "${name}" is one of ${known.harness}: choose another name, or end it first`);
+  if (known.project === project) return;
+  const owner = store.projects.list(store.machine).find(({ id }) => id === known.project);
+  throw new MendError(
+    `session "${name}" is one of project "${owner?.name ?? ''}": choose another name, or end it first`,
+  );
 }
 
 function callerOf(peer: number): Caller {

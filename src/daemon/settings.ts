@@ -103,6 +103,16 @@ export function readSettings(env: NodeJS.ProcessEnv): Settings {
   };
 }
 
+/** The settings, or what they are by themselves where the file cannot be used. */
+export function usableSettings(env: NodeJS.ProcessEnv): Settings {
+  try {
+    return readSettings(env);
+  } catch (error) {
+    if (error instanceof MendError) return DEFAULT_SETTINGS;
+    throw error;
+  }
+}
+
 function parse(file: string): Record<string, unknown> {
   let text: string;
   try {

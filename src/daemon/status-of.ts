@@ -2,6 +2,7 @@ import type { Store } from '../store/store.js';
 import type { DaemonStatus } from './control-protocol.js';
 import type { Keeper } from './keeper.js';
 import type { MountUsage } from './messages.js';
+import { movedTo } from './mount-places.js';
 import type { Mounter } from './mounter.js';
 import { version } from './version.js';
 
@@ -18,7 +19,7 @@ export function statusOf(store: Store, mounter: Mounter, keeper: Keeper, usage: 
     // In force only while somebody is there to start another server.
     kernel: { protocol: features?.protocol ?? null, resend: keeper.pid !== null && features?.resend === true },
     sessions: [...new Set(usage.flatMap((row) => row.sessions))].sort(),
-    mounts: mounts.map(({ id, path, tree }) => {
+    mounts: mounts.map(({ id, path, device, tree }) => {
       const row = rows.get(id);
       return {
         path,
@@ -28,6 +29,7 @@ export function statusOf(store: Store, mounter: Mounter, keeper: Keeper, usage: 
         bytes: row?.bytes ?? 0,
         limit_files: row?.limitFiles ?? 0,
         limit_bytes: row?.limitBytes ?? 0,
+        moved: movedTo({ path, device }),
         refused: row?.refused ?? homes.refused({ path, tree }),
       };
     }),

@@ -5,6 +5,8 @@ export interface HeldMount {
   readonly mount: number;
   readonly tree: number;
   readonly path: string;
+  /** The kernel's number of the file system. */
+  readonly device?: string | undefined;
   readonly checkout: string;
   readonly features: KernelFeatures;
 }

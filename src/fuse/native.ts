@@ -14,6 +14,8 @@ export interface Native {
   peerProcess(socket: number): number;
   adoptOrphans(): number;
   buryOrphans(own: number): number;
+  startProgram(file: Buffer, args: Buffer[], env: Buffer[], folder: Buffer, descriptors: number[]): number;
+  watchGroup(argumentsAt: number, length: number): [pid: number, fd: number] | number;
   exitAtOnce(status: number): never;
   endBySignal(signal: number): never;
   shareLock(fd: number): number;

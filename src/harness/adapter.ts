@@ -27,6 +27,17 @@ export interface Launch {
    * several times, and at once in two commands.
    */
   prepare?(place: HarnessPlace): void | Promise<void>;
+  /** What of its files hinders the harness, or is not what a person expects. Changes nothing; `prepare` may throw for some of it. */
+  faults?(place: HarnessPlace): readonly LaunchFault[];
+}
+
+/** What is wrong with files of a harness. */
+export interface LaunchFault {
+  /** A sentence without its end. */
+  readonly what: string;
+  readonly todo: string;
+  /** It works all the same, and is said by `mend doctor` alone. */
+  readonly minor?: true;
 }
 
 interface Harness {
@@ -56,7 +67,10 @@ export interface MemoryIndex {
 export interface NoteOrigin {
   /** What a line begins with that names a checkout, such as `Project:`. */
   readonly label: string;
-  /** The paths that a note names; empty where it has to name one and does not, undefined for a file that need not. */
+  /**
+   * The paths that a note names, with blanks at their ends, which may be of the path or not; empty where it has to name one
+   * and does not, undefined for a file that need not.
+   */
   pathsIn(path: string, text: string): readonly string[] | undefined;
   /** The text of a note with one path more; undefined for files that stay as they are. */
   withPath?(path: string, text: string, root: string): string | undefined;

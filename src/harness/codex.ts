@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { MemoryHarness } from './adapter.js';
+import { homeFaults } from './codex/home-faults.js';
 import { codexArguments, codexEnvironment } from './codex/launch.js';
 import { memoryVersion, ROOTS } from './codex/memory-version.js';
 import { prepareHome } from './codex/prepare-home.js';
@@ -39,6 +40,7 @@ export const codex: MemoryHarness = {
     environment: codexEnvironment,
     args: codexArguments,
     prepare: prepareHome,
+    faults: homeFaults,
   },
   isLocal: (path) => isLeftBehind(path) || OWN_LOCAL.test(path),
   // It writes its files in place.

@@ -7,7 +7,7 @@ import { projectSlug, slugsOf } from './project-slug.js';
 /** The one note of a project. */
 const NOTE = 'memory.md';
 /** A line that says which checkout a note is of. */
-const PROJECT_LINE = /^Project:[ \t]*(.*?)[ \t]*$/;
+const PROJECT_LINE = /^Project:[ \t]*(.*)$/;
 
 /** What both folders of the convention have in common. */
 const common = {
@@ -86,7 +86,8 @@ function nonEmpty(paths: readonly string[]): readonly string[] | undefined {
 
 /** The paths that a note names above its first section. */
 function projectLines(text: string): string[] {
-  return headOf(text.split(/\r?\n/)).flatMap((line) => PROJECT_LINE.exec(line)?.[1] || []);
+  const paths = headOf(text.split(/\r?\n/)).map((line) => PROJECT_LINE.exec(line)?.[1] ?? '');
+  return paths.filter((path) => path.trim() !== '');
 }
 
 /** The lines above the first section. */

@@ -39,20 +39,28 @@ export function findHarness(name: string): HarnessAdapter | undefined {
 
 /** The memory-keeping harness of a name. Throws a usage error that lists the names, or says it keeps none. */
 export function memoryHarness(name: string): MemoryHarness {
+  return chosenOf(memoryHarnesses, name);
+}
+
+function chosenOf(choice: readonly MemoryHarness[], name: string): MemoryHarness {
   const harness = findHarness(name);
   if (harness?.keepsMemory === true) return harness;
   if (harness !== undefined) throw usageError(harness.reason);
-  const names = memoryHarnesses.map((known) => known.name).join(', ');
+  const names = choice.map((known) => known.name).join(', ');
   throw usageError(`there is no harness "${name}": use one of ${names}`);
 }
 
 /** The memory-keeping harness of a name, which has a program to start. Throws a usage error otherwise. */
 export function startedHarness(name: string): MemoryHarness {
-  const harness = memoryHarness(name);
-  if (harness.launch.programs.length > 0) return harness;
+  const harness = chosenOf(memoryHarnesses.filter(hasProgram), name);
+  if (hasProgram(harness)) return harness;
   throw usageError(
     `${harness.title} has no program to start: start the agent that keeps it, as with "mend run claude", which mounts it, too`,
   );
+}
+
+function hasProgram({ launch }: MemoryHarness): boolean {
+  return launch.programs.length > 0;
 }
 
 /** The harness that an executable is (resolved path of `/proc/<pid>/exe`), or undefined. */

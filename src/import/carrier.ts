@@ -38,6 +38,8 @@ export interface Carrier {
   take(store: Store, place: CarriedPlace, limits: CarryLimits, hurry?: boolean): Promise<readonly Skipped[]>;
   /** What of a home was refused when it was looked at last. */
   refused(store: Store, place: CarriedPlace): readonly Skipped[];
+  /** What of a home cannot be taken as it is now: damage, or a limit. Changes nothing. */
+  faults(home: string, limits: CodexLimits): readonly Skipped[];
   /** Never takes what was done in a home since a time (µs since the epoch), removals included: a shared session used it. */
   withhold(store: Store, place: Pick<CarriedPlace, 'tree' | 'home'>, since: number): Promise<void>;
   /** The same for what would be taken in with the next mount, while the session is shared. */

@@ -30,7 +30,9 @@ export function originFault(
 ): string | undefined {
   const { origin } = harness;
   if (!origin || !isText(bytes)) return undefined;
-  const named = origin.pathsIn(path, bytes.toString());
+  const named = origin
+    .pathsIn(path, bytes.toString())
+    ?.map((one) => (isOf(store, one, project, machine) ? one : one.trimEnd()));
   const own = store.projects.list(store.machine).find(({ id }) => id === project);
   if (named?.length === 0)
     return `has no line "${origin.label} <path>" that says which checkout it is of, so it is not taken for one of project "${own?.name}": add the line`;
@@ -68,7 +70,12 @@ export function nameCheckout(store: Store, tree: TreeRow, harness: MemoryHarness
       const bytes = store.content(content);
       const text = isText(bytes) ? bytes.toString() : '';
       const named = origin.pathsIn(path, text) ?? [];
-      if (named.length === 0 || named.includes(root) || originFault(store, owner, path, bytes) !== undefined) continue;
+      if (
+        named.length === 0 ||
+        named.some((one) => one === root || one.trimEnd() === root) ||
+        originFault(store, owner, path, bytes) !== undefined
+      )
+        continue;
       const more = origin.withPath?.(path, text, root);
       if (more === undefined) continue;
       const session = store.sessionRow({ key: `mount/${process.pid}/${store.now}`, name: 'mend mount' });

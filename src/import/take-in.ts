@@ -4,6 +4,7 @@ import { DEFAULT_LIMITS, type Limits } from '../ports/limits.js';
 import { machineName } from '../store/machines.js';
 import type { Store } from '../store/store.js';
 import type { TreeRow } from '../store/tree-table.js';
+import type { Skipped } from './folder-reader.js';
 import { importFolder } from './import-folder.js';
 import type { ImportedFile, Source } from './import-options.js';
 import { originFault } from './note-origin.js';
@@ -44,4 +45,19 @@ export function ownFolder(store: Store, folder: string): Source {
 export function withLate(first: readonly ImportedFile[], late: readonly ImportedFile[]): ImportedFile[] {
   const news = late.filter(({ outcome }) => !['same', 'kept', 'not added'].includes(outcome));
   return [...new Map([...first, ...news].map((file) => [file.path, file])).values()];
+}
+
+/** What was taken in: how many files by outcome, which of them lack lines that lay there, and what was left out. */
+export function summary(imported: readonly ImportedFile[]): {
+  readonly taken: Record<string, number>;
+  readonly partly: readonly string[];
+  readonly skipped: Skipped[];
+} {
+  const taken: Record<string, number> = {};
+  const skipped: Skipped[] = [];
+  for (const file of imported) {
+    if (file.outcome === 'skipped') skipped.push({ path: file.path, reason: file.reason ?? 'was left out' });
+    else taken[file.outcome] = (taken[file.outcome] ?? 0) + 1;
+  }
+  return { taken, partly: imported.filter(({ linesLost }) => linesLost > 0).map((file) => file.path), skipped };
 }

@@ -70,7 +70,7 @@ describe.each(states)('a mount point, %s, that', (_, prepare) => {
 
   test('has a file in the place of its parent', async () => {
     await person.shell('rmdir "$(dirname "$M")"; printf x > "$(dirname "$M")"');
-    await refused(['mount'], /cannot mount on \S+memory: a file is in the way of its folder; move it away/);
+    await refused(['mount'], /cannot mount below \S+: it is not a folder; move it away/);
   });
 
   test.runIf(isRoot)('belongs to someone else', async () => {
@@ -82,12 +82,12 @@ describe.each(states)('a mount point, %s, that', (_, prepare) => {
   test.runIf(isRoot)('cannot be reached', async () => {
     await person.shell('mkdir "$M"; chmod 700 "$(dirname "$M")"');
     chownSync(join(person.memory, '..'), 0, 0);
-    await refused(['mount'], /cannot mount on \S+memory: it belongs to somebody else; use a home of your own/);
+    await refused(['mount'], /cannot mount below \S+: it cannot be entered; use a home of your own/);
   });
 
   test('cannot be made', async () => {
     await person.shell('chmod 500 "$(dirname "$M")"');
-    await refused(['mount'], /cannot make the folder \S+memory \(EACCES\): make the folder above it writable for you/);
+    await refused(['mount'], /cannot make a folder in \S+ \(EACCES\): make it writable for you/);
   });
 
   test.runIf(isRoot)('has another file system on it', async () => {

@@ -200,7 +200,7 @@ it(
     await shell('echo beans >"$2/MEMORY.md"; mkdir -m 000 "$1/sessions"', home, memory);
     const { code, stderr } = await person.mend(['run', 'codex'], { env: found });
     expect(code).toBe(4);
-    expect(stderr).toBe('mend: left out sessions: it could not be carried (EACCES)\n');
+    expect(stderr).toBe('mend: left out sessions: it cannot be read: make it readable for you\n');
     expect(await shell('cat "$1/MEMORY.md"; chmod 700 "$2/sessions"', memory, home)).toBe('beans\n');
     expect(await person.mend(['run', 'codex'], { env: found })).toMatchObject({ code: 4, stderr: '' });
   },

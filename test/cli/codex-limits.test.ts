@@ -34,7 +34,7 @@ it(
     await shellOf(person, 'printf "codex:\\n  summary_bytes: 8192\\n" >"$1"', settings);
     const refused = await person.mend(['env', 'codex']);
     expect(refused.stderr).toMatch(/^mend: left out memories_v2_1\.sqlite: it is over the limit of 8192 bytes .*\n$/);
-    expect(refused.code).toBe(0);
+    expect(refused.code).toBe(3);
   },
   TIMEOUT_MS,
 );

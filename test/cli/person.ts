@@ -100,7 +100,8 @@ export class Person {
   }
 }
 
-function commandLine(pid: number): string {
+/** What a process was started with, each word followed by NUL; empty when it is gone. */
+export function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {

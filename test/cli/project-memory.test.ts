@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { projectSlug } from '../../src/harness/project-slug.js';
+import { examined, expectAmong } from './doctor.js';
 import { NotesPerson, note } from './notes-person.js';
 import { expectRefusal } from './person.js';
 
@@ -105,6 +106,51 @@ describe('somebody who does not use it', { timeout: 180_000 }, () => {
     expect(me.person.mounts()).toEqual([]);
     await me.shell('echo "harnesses: [project-memory-archive]" > ~/.config/mend/config.yaml');
     expectRefusal(await me.person.mend(['mount']), 1, /"harnesses" must be a list such as \[claude\]/);
+  });
+});
+
+describe('a folder of the convention', { timeout: 180_000 }, () => {
+  test('that cannot be used is named once by mount and doctor, however many projects have notes in it', async () => {
+    const other = join(me.person.user.home, 'kitchen');
+    await me.person.user.run(['git', 'init', '--quiet', other]);
+    await me.lay(note(me.repository, 'Tabs'));
+    await me.shell('umask 077; mkdir -p "$K"; printf %s "$T" >"$K/memory.md"', {
+      K: me.folderOf(other),
+      T: note(other, 'Spaces'),
+    });
+    for (const cwd of [me.repository, other])
+      expect(await me.person.mend(['mount'], { cwd })).toMatchObject({ code: 0 });
+    await me.person.done('unmount', '--all');
+    for (const [script, what] of [
+      [`chmod 000 "${me.root}"`, /\.codex\/memory, which cannot be entered/],
+      [
+        `chmod 700 "${me.root}"; mv "${me.root}" "$HOME/kept"; echo >"${me.root}"`,
+        /\.codex\/memory, which is not a folder/,
+      ],
+    ] as const) {
+      await me.shell(script);
+      expectAmong(
+        await examined(me.person),
+        new RegExp(`^problem memory-folders: memory folders lie below \\S+${what.source}`),
+      );
+      const mount = await me.person.mend(['mount']);
+      expect(mount.code).toBe(3);
+      expect(mount.stderr).toMatch(/^mend: cannot mount below \S+memory: it [^\n]+\n$/);
+      await me.person.done('unmount', '--all');
+    }
+  });
+
+  test('of a checkout whose name ends in a blank has its note by a line that does, too', async () => {
+    const blank = await NotesPerson.make('gar den ');
+    try {
+      expect(blank.repository).toMatch(/gar den $/);
+      await blank.lay(note(blank.repository, 'Tabs'));
+      await blank.person.done('mount');
+      expect(await blank.listed()).toEqual(['project-memory:memory.md']);
+      expect(await blank.shell('grep -Fx "Project: $R" "$N/memory.md"')).toBe(`Project: ${blank.repository}\n`);
+    } finally {
+      await blank.person.remove();
+    }
   });
 });
 

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, closeSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, closeSync, mkdirSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { loadNative } from '../../src/fuse/native.js';
@@ -115,7 +115,11 @@ describe('the program', () => {
       const lost = await run(['run', 'claude'], '', {
         env: { PATH: `${join(person.user.home, 'lost')}:/usr/bin:/bin` },
       });
-      expectRefusal(lost, 127, /lost\/claude cannot be started \(ENOENT\)/);
+      expectRefusal(
+        lost,
+        127,
+        /lost\/claude cannot be started: its first line names \/no\/such\/interpreter, which is not there/,
+      );
     },
     LONG,
   );
@@ -164,7 +168,8 @@ describe('wrong words', () => {
 
   test.each([
     [['run'], /missing required argument 'harness'/],
-    [['run', 'cladue'], /no harness "cladue": use one of claude/],
+    [['run', 'cladue'], /no harness "cladue": use one of claude, codex\n/],
+    [['env', 'cladue'], /no harness "cladue": use one of claude, codex\n/],
     [['run', '--sesion', 'x', 'claude'], /unknown option '--sesion'/],
     [['env', 'claude', 'more'], /too many arguments/],
     ...['', '.', '..', 'a/b', 'a b', '-x', 'é', 'a\n', 'a'.repeat(65)].map(
@@ -345,6 +350,18 @@ describe('mend session', () => {
           1,
           /no session "three": "mend session list --all"/,
         );
+        // A session of another agent is refused before a home is made for this one.
+        const codex = { env: { PATH: `${fresh.user.home}:${process.env['PATH']}` } };
+        await fresh.user.run(['cp', claude, join(fresh.user.home, 'codex')]);
+        expect(await start(['--session', 'three'], 'true')).toMatchObject({ code: 0 });
+        const before = fresh.mounts();
+        expectRefusal(
+          await fresh.mend(['run', '--session', 'three', 'codex'], codex),
+          1,
+          /session "three" is one of claude: choose/,
+        );
+        expect(fresh.mounts()).toEqual(before);
+        await fresh.done('session', 'end', 'three');
         // A project that is forgotten takes its sessions along.
         await fresh.done('unmount', '--all');
         await fresh.done('project', 'forget', 'meadow', '--confirm', 'meadow');
@@ -359,11 +376,10 @@ describe('mend session', () => {
   test('who asks is known from the kernel: nobody registers a process that is not his', async () => {
     const { connectControl } = await import('../../src/daemon/control-client.js');
     const { beginSessionRequest, joinSessionRequest } = await import('../../src/daemon/control-protocol.js');
-    const { knownOwners } = await import('../../src/daemon/runtime-files.js');
     await run(['env', 'claude']);
     const folder = join(person.store, 'run');
-    const [owner = ''] = knownOwners({ folder } as Parameters<typeof knownOwners>[0]);
-    const client = await connectControl(folder, `${owner}.sock`);
+    const socket = readdirSync(folder).find((name) => name.endsWith('.sock')) ?? '';
+    const client = await connectControl(folder, socket);
     if (!client) throw new Error('no daemon answers');
     try {
       const begin = { name: 'test', chosen: true, harness: 'claude', project: 1 };

@@ -146,6 +146,10 @@ describe('mend store restore', { timeout: 180_000 }, () => {
       1,
       /the store is served, on \S+: run "mend unmount --all" first/,
     );
+    const asked = await person.mend(['store', 'restore', backup, '--dry-run']);
+    expect(asked.code).toBe(0);
+    expect(asked.stdout).toMatch(/^would restore the store from /);
+    expect(asked.stderr).toMatch(/^mend: it cannot be done now: the store is served, on [^\n]+\n$/);
     await person.rest();
     const before = person.snapshot();
     const dry = await person.done('store', 'restore', backup, '--dry-run');

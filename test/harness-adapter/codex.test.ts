@@ -54,7 +54,7 @@ describe('the home of a project', () => {
     prepare();
     prepare();
     expect(statSync(place.home).mode & 0o777).toBe(0o700);
-    expect(names()).toEqual(['auth.json', 'config.toml', 'prompts', 'work.config.toml']);
+    expect(names()).toEqual(['.credentials.json', 'auth.json', 'config.toml', 'prompts', 'work.config.toml']);
     for (const name of names()) expect(readlinkSync(join(place.home, name))).toBe(join(users, name));
   });
 

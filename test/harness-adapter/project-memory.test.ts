@@ -45,10 +45,11 @@ describe('the lines that say which checkout a note is of', () => {
   const pathsIn = (text: string) => projectMemory.origin?.pathsIn('memory.md', text);
   it.each([
     ['Project: /a', ['/a']],
-    ['# Project memory\n\nProject: /a b \nUpdated: x\nProject:/c\n\n## S\nProject: /d\n', ['/a b', '/c']],
+    ['# Project memory\n\nProject: /a b \nUpdated: x\nProject:/c\n\n## S\nProject: /d\n', ['/a b ', '/c']],
     ['# T\r\nProject: /a\r\n', ['/a']],
     ['project: /a\n- Project: /b\n  Project: /c\n', []],
     ['Project:\n', []],
+    ['Project: \t\n', []],
     ['', []],
   ])('%j', (text, paths) => expect(pathsIn(text)).toEqual(paths));
 

@@ -218,11 +218,12 @@ describe('a database', () => {
   it('that is none, is damaged, or has other tables does no harm', async () => {
     const home = freshHome();
     writeFileSync(join(home.path, V2), 'no database at all, and longer than a header of one has to be'.repeat(99));
-    expect(await take(home)).toEqual([]);
+    const refused = [{ path: V2, reason: expect.stringMatching(/^is damaged: /) }];
+    expect(await take(home)).toEqual(refused);
     const other = new Database(join(home.path, 'memories_1.sqlite'));
     other.exec('CREATE TABLE stage1_outputs (a)');
     other.close();
-    expect(await bring(home)).toEqual([]);
+    expect(await bring(home)).toEqual(refused);
     expect(stored()).toEqual({});
   });
 

@@ -62,6 +62,73 @@ PATH="\${PATH#*:}" exec fusermount3 "$@"
   return { folder, above, victim, inVictim, env: { PATH: `${programs}:${process.env['PATH'] ?? '/usr/bin:/bin'}` } };
 }
 
+/** What is said of the plain folder under a mount that was moved. */
+const MOVED = 'was moved while it was mounted, so no memory was written back there: it is safe in the store';
+
+describe('a folder above the mount point that is renamed while it is mounted', () => {
+  /** A mount with a note whose harness's folder is renamed; the mount goes with it. */
+  async function renamed(stage: Stage) {
+    const folder = await stage.mount();
+    await stage.sh('echo ours >"$1/note.md"', folder);
+    const above = join(stage.user.home, '.claude', 'projects');
+    const moved = folder.replace(above, `${above}.moved`);
+    await stage.sh('mv "$1" "$1.moved"', above);
+    expect(mounted(stage)).toEqual([moved]);
+    return { folder, moved };
+  }
+
+  test(
+    'is told by status and doctor, and the next mount is in its place again',
+    staged(120, async (stage) => {
+      const { folder, moved } = await renamed(stage);
+      const { stderr } = await stage.mend(['status']);
+      expect(stderr).toBe(
+        `mend: the folder of the mount on ${folder} was moved to ${moved}: "mend mount --project repository" mounts in its place again\n`,
+      );
+      const doctor = await stage.mend(['doctor'], { status: 3 });
+      expect(doctor.stdout).toMatch(
+        /problem {2}mounts .* was moved to \S+\.moved\/\S+ while it was mounted: agents find no/,
+      );
+      expect(doctor.stdout.match(/\.moved\//g)).toHaveLength(1);
+      // Another server knows it, too.
+      await stage.mend(['daemon', 'restart']);
+      expect(mounted(stage)).toEqual([moved]);
+
+      const holder = stage.user.spawn(['sh', '-c', 'cd "$0"; echo in; exec sleep 60', moved]);
+      await new Promise((resolve) => holder.stdout?.once('data', resolve));
+      const refused = await stage.mend(['mount'], { status: 1 });
+      expect(refused.stderr).toMatch(
+        /^mend: the folder of the mount on \S+ was moved to \S+, and files are open there: [^\n]+\n$/,
+      );
+      holder.kill('SIGKILL');
+      await new Promise((resolve) => holder.once('close', resolve));
+
+      expect((await stage.mend(['mount'])).stdout).toBe(`mounted ${folder}\n`);
+      expect(mounted(stage)).toEqual([folder]);
+      expect((await stage.status()).mounts.map(({ path }) => path)).toEqual([folder]);
+      expect(await stage.sh('cat "$1/note.md"', folder)).toBe('ours\n');
+      await stage.mend(['unmount']);
+      expect(await stage.sh('cat "$1/note.md"', folder)).toBe('ours\n');
+    }),
+    180_000,
+  );
+
+  test.each([['the checkout'], ['its place'], ['all']])(
+    'is taken off by an unmount of %s',
+    (what) =>
+      staged(120, async (stage) => {
+        const { folder, moved } = await renamed(stage);
+        const words = what === 'all' ? ['--all'] : what === 'its place' ? [moved] : [];
+        const { stdout, stderr } = await stage.mend(['unmount', ...words], { status: 3 });
+        expect([stdout, stderr]).toEqual([`unmounted ${moved}\n`, `mend: left as it was: ${moved} ${MOVED}\n`]);
+        expect(mounted(stage)).toEqual([]);
+        await stage.mend(['mount']);
+        expect(await stage.sh('cat "$1/note.md"', folder)).toBe('ours\n');
+      })(),
+    180_000,
+  );
+});
+
 describe('a folder above the mount point that becomes a link to another folder', () => {
   test(
     'between the check and the mount: nothing is mounted, and nothing of the other folder is read or changed',
@@ -92,11 +159,10 @@ describe('a folder above the mount point that becomes a link to another folder',
       await stage.mount();
       await stage.sh('echo newer >"$1/note.md"', folder);
       await stage.sh('mv "$1" "$1.moved"; ln -s "$2" "$1"', above, victim);
-      const { stderr } = await stage.mend(['unmount'], { status: 1 });
-      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
-      expect(await all(stage, victim)).toBe(before);
       const moved = folder.replace(above, `${above}.moved`);
-      await stage.sh('fusermount3 -u "$1"; sleep 0.5', moved);
+      const { stdout, stderr } = await stage.mend(['unmount'], { status: 3 });
+      expect(stdout).toBe(`unmounted ${moved}\n`);
+      expect(stderr).toBe(`mend: left as it was: ${moved} ${MOVED}\n`);
       expect(mounted(stage)).toEqual([]);
       expect(await all(stage, victim)).toBe(before);
       expect(await stage.show('note.md')).toBe('newer\n');

@@ -54,7 +54,8 @@ test(
       [two, list[0]],
       [one, list[1]],
     ] as const) {
-      expect(processes).toHaveLength(3);
+      // mend run and its process for signals, and the program with its child.
+      expect(processes).toHaveLength(4);
       expect(processes).toContain(agent.pid);
     }
     await Promise.all([one.exit(), two.exit()]);
@@ -109,8 +110,8 @@ describe('a death in the middle', () => {
           const shell = parentOf(agent.pid);
           const runner = parentOf(shell);
           process.kill(runner, 'SIGKILL');
-          await gone(runner);
-          expect(parentOf(shell)).not.toBe(runner);
+          // The last of its threads may end a little later than the first.
+          await until(() => parentOf(shell) !== runner, 'mend run to be gone');
         } else if (victim === 'the server') {
           process.kill(pid ?? 0, 'SIGKILL');
           await until(async () => ![pid, null].includes((await stage.status()).pid), 'another server');
@@ -183,7 +184,7 @@ test(
     await begin(agent, `${stage.folder()}/open.md`, 'begun');
     const said = await stage.mend(['session', 'end', 'gardener']);
     expect(said.stdout).toBe('ended session "gardener"\n');
-    expect(said.stderr).toMatch(/^mend: 3 processes of it still run, [^\n]+\n$/);
+    expect(said.stderr).toMatch(/^mend: 4 processes of it still run, [^\n]+\n$/);
     expect(await sessions(stage)).toEqual([]);
     // What was open goes on as it began.
     await end(agent);

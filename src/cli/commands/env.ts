@@ -28,14 +28,16 @@ For editors and scripts that start the agent themselves: eval "$(mend env
 claude)". Prints nothing where the agent needs nothing besides the environment
 that it is called with. Arguments that it has to get first are in a comment;
 --json has them as a list. The session of an agent that is started so is the
-agent's program with all that it starts.`,
+agent's program with all that it starts. The exit status is 3 when something
+was left out of the memory, which is said on standard error.`,
     )
     .action((name: string, options: EnvOptions) => run(() => env(name, options)));
 }
 
 async function env(name: string, options: EnvOptions): Promise<ExitStatus> {
   const harness = startedHarness(name);
-  const { place, project, memory, cwd, changes } = await bringUp(harness, options.project);
+  const { place, project, memory, cwd, changes, isSettled } = await bringUp(harness, options.project);
+  const status = isSettled ? ExitStatus.done : ExitStatus.unsettled;
   const first = harness.launch.args?.(place, []) ?? [];
   if (options.json === true) {
     printJson({
@@ -47,12 +49,12 @@ async function env(name: string, options: EnvOptions): Promise<ExitStatus> {
       arguments: first,
       environment: Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, value ?? null])),
     });
-    return ExitStatus.done;
+    return status;
   }
   for (const [key, value] of Object.entries(changes))
     if (key !== 'PWD') printLine(value === undefined ? `unset ${key}` : `export ${key}=${shellWord(value)}`);
   if (first.length > 0) printLine(`# start it with: ${[name, ...first].map(shellWord).join(' ')}`);
-  return ExitStatus.done;
+  return status;
 }
 
 /** Path of the program that `mend run` would start; null when there is none. */

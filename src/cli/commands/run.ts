@@ -7,6 +7,7 @@ import { describeError, log } from '../../log.js';
 import { bringUp } from '../bring-up.js';
 import { currentFolder, ownStoreFolder } from '../context.js';
 import { findProgram, NoProgram } from '../find-program.js';
+import { refuseOthersSession } from '../named-session.js';
 import { complain } from '../output.js';
 import type { Run } from '../program.js';
 import { endAs, runProgram } from '../run-program.js';
@@ -48,8 +49,9 @@ async function runHarness(name: string, args: readonly string[], options: RunOpt
   const chosen = options.session === undefined ? undefined : sessionName(options.session);
   try {
     const program = findProgram(harness, process.env, currentFolder());
-    const { place, project, cwd, env } = await bringUp(harness, options.project);
-    const given = harness.launch.args?.(place, args) ?? args;
+    if (chosen !== undefined) await refuseOthersSession(chosen, harness.name, options.project);
+    const { place, project, cwd, changes } = await bringUp(harness, options.project);
+    const all = harness.launch.args?.(place, args) ?? args;
     const session = chosen ?? `${harness.name}-${randomBytes(4).toString('hex')}`;
     const begin = { name: session, chosen: chosen !== undefined, harness: harness.name, project: project.id };
     await askStartedDaemon(ownStoreFolder(), (rpc) => rpc.sendRequest(beginSessionRequest, begin));
@@ -58,7 +60,7 @@ async function runHarness(name: string, args: readonly string[], options: RunOpt
     const started = (pid: number): void => {
       joined = tell((rpc) => rpc.sendRequest(joinSessionRequest, pid));
     };
-    const ending = await runProgram(program, { args: given, env, cwd, started });
+    const ending = await runProgram(program, { given: args, args: all, changes, cwd, started });
     await joined;
     await tell((rpc) => rpc.sendRequest(leaveSessionRequest));
     return endAs(ending);

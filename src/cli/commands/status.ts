@@ -1,17 +1,20 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
 import { deadMountsOf } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
+import { usableSettings } from '../../daemon/settings.js';
 import { version } from '../../daemon/version.js';
 import { MendError } from '../../errors.js';
+import { carriers } from '../../import/carrier.js';
 import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location.js';
 import { displaced, isDisplaced } from '../../store/place.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { projectCommand } from '../memory-command.js';
 import { complain, counted, printJson, printLine, printTable, quoted } from '../output.js';
 
 interface StoreFile {
@@ -53,8 +56,17 @@ async function status(json: boolean): Promise<ExitStatus> {
   const store = { path: join(folder, STORE_FILE), bytes: bytesOf(folder) };
   if (json) printJson(document(answer, store));
   else print(answer, store);
-  for (const { refused, project } of answer.mounts) {
-    if (refused !== null) complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
+  const settings = usableSettings(process.env);
+  for (const { refused, project, harness, path, moved } of answer.mounts) {
+    if (moved !== null)
+      complain(
+        `the folder of the mount on ${quoted(path)} was moved to ${quoted(moved)}: ${projectCommand('mount', project)} mounts in its place again`,
+      );
+    const beside = carriers[harness]?.faults(dirname(path), settings.codex) ?? [];
+    for (const fault of beside)
+      complain(`${quoted(fault.path)} of project "${project}" is left out: it ${fault.reason}`);
+    if (refused !== null && beside.every((fault) => fault.path !== refused))
+      complain(`${quoted(refused)} of project "${project}" was refused: it is over a limit`);
   }
   if ('error' in looked) complain(looked.error.message);
   if (isInUseElsewhere) complain(displaced(join(folder, STORE_FILE)).message);
@@ -95,7 +107,7 @@ function document({ version: v, pid, supervisor_pid, kernel, mounts, sessions }:
     supervisor_pid,
     store,
     kernel,
-    mounts: mounts.map(({ refused: _, ...mount }) => mount),
+    mounts: mounts.map(({ refused: _, moved: __, ...mount }) => mount),
     sessions,
   };
 }

@@ -25,8 +25,9 @@ export function addStoreRestore(command: Command, run: Run): void {
 }
 
 const HELP = `
-The backup is checked first and is not changed. Nothing may be mounted. A
-backup of an older mend is brought up to date when the store is used next.
+The backup is checked first and is not changed. Nothing may be mounted, but
+with --dry-run, which changes nothing. A backup of an older mend is brought up
+to date when the store is used next.
 
 Whatever was purged after the backup was made is in the store again: purge it
 once more. The next mount takes in what lies in the plain memory folders.`;
@@ -34,8 +35,8 @@ once more. The next mount takes in what lies in the plain memory folders.`;
 async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
   if (text === '') throw usageError('the backup has no name: name a file');
   const folder = ownStoreFolder();
-  await refuseServed(folder);
-  refuseUnended(folder);
+  const first = await refusalNow(folder);
+  if (first !== undefined && !isDry) throw first;
   const isThere = hasStore();
   const file = resolve(currentFolder(), text);
   const { db, holds } = openBackup(file, folder);
@@ -44,6 +45,7 @@ async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
     if (isDry) {
       printLine(`would restore the store from ${what}`);
       if (isThere) printLine(`would keep the store that is there beside it, in ${quoted(folder)}`);
+      if (first !== undefined) complain(`it cannot be done now: ${first.message}`);
       return ExitStatus.done;
     }
     // Checking a large backup takes a while.
@@ -59,6 +61,18 @@ async function restore(text: string, isDry: boolean): Promise<ExitStatus> {
     db.close();
   }
   return ExitStatus.done;
+}
+
+/** Why the store cannot be replaced now; undefined when nothing is in the way. */
+async function refusalNow(folder: string): Promise<MendError | undefined> {
+  try {
+    await refuseServed(folder);
+    refuseUnended(folder);
+    return undefined;
+  } catch (error) {
+    if (error instanceof MendError) return error;
+    throw error;
+  }
 }
 
 /** A backup would not know that a session is shared, and that is not to be undone. */

@@ -1,10 +1,11 @@
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { unmountRequest } from '../../daemon/control-protocol.js';
+import { statusRequest, unmountRequest } from '../../daemon/control-protocol.js';
 import { removeDeadMounts } from '../../daemon/dead-mounts.js';
 import { askDaemon } from '../../daemon/launch.js';
 import { mountAbove } from '../../daemon/mount-point.js';
 import { MendError, usageError } from '../../errors.js';
+import type { MemoryHarness } from '../../harness/adapter.js';
 import { memoryHarness, memoryHarnesses, withArchive } from '../../harness/registry.js';
 import { STORE_FILE, storeExists, storeFolderExists } from '../../store/location.js';
 import { isDisplaced } from '../../store/place.js';
@@ -77,8 +78,17 @@ async function chosenPaths(folder: string | undefined, options: UnmountOptions):
   return withStore(false, async (store) => {
     const project = await knownProject(store, options.project, named, NOT_MOUNTED);
     const checkouts = store.projects.list(store.machine).find((row) => row.id === project.id)?.paths ?? [];
-    return checkouts.flatMap((root) =>
+    const folders = checkouts.flatMap((root) =>
       harnesses.flatMap((harness) => possibleFolders(harness, root, { store, project })),
     );
+    return [...folders, ...(await movedMounts(project.name, harnesses))];
   });
+}
+
+/** Mounts of a project that are not where they came up, since a folder above them was renamed. */
+async function movedMounts(project: string, harnesses: readonly MemoryHarness[]): Promise<string[]> {
+  const status = await askDaemon(ownStoreFolder(), (rpc) => rpc.sendRequest(statusRequest));
+  return (status?.mounts ?? []).flatMap(({ moved, ...mount }) =>
+    moved !== null && mount.project === project && harnesses.some(({ name }) => name === mount.harness) ? [moved] : [],
+  );
 }

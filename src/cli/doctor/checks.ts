@@ -1,6 +1,7 @@
 import { storeExists } from '../../store/location.js';
 import type { Store } from '../../store/store.js';
 import { withCopyOfStore } from '../copy-of-store.js';
+import { checkAgentHomes } from './agent-homes.js';
 import { checkHome, checkVariables } from './environment.js';
 import type { Examined } from './examined.js';
 import { type Finding, problemOf, type Result } from './finding.js';
@@ -57,6 +58,7 @@ function withoutStore(examined: Examined): Promise<Finding[]> {
   const places = folders.memoryPlaces(examined, undefined);
   return run([
     ['memory-folders', () => folders.checkMemoryFolders(examined, places)],
+    ['agent-homes', () => checkAgentHomes(examined, undefined)],
     ['unmounted', () => folders.checkUnmounted(examined, places, undefined)],
     ['skipped', () => checkSkipped(examined, places)],
     ['temporary-files', () => folders.checkTemporaries(places)],
@@ -73,6 +75,7 @@ function withStore(examined: Examined, folder: string, store: Store): Promise<Fi
     ['identity', () => checkIdentity(examined, store)],
     ['memory-folders', () => folders.checkMemoryFolders(examined, places)],
     ['shared-folders', () => folders.checkSharedFolders(places, store)],
+    ['agent-homes', () => checkAgentHomes(examined, store)],
     ['places', () => checkPlaces(examined, store)],
     ['unmounted', () => folders.checkUnmounted(examined, places, store)],
     ['skipped', () => checkSkipped(examined, places)],

@@ -2,7 +2,7 @@ import { connectControl } from '../../daemon/control-client.js';
 import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
 import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
-import { DEFAULT_SETTINGS, readSettings, type Settings } from '../../daemon/settings.js';
+import { type Settings, usableSettings } from '../../daemon/settings.js';
 import { signOfLife } from '../../daemon/sign-of-life.js';
 import { MendError } from '../../errors.js';
 import { discoverRepository, type Repository } from '../../project/repository.js';
@@ -36,7 +36,7 @@ export async function examine(): Promise<Examined> {
   const env = process.env;
   const uid = process.getuid?.() ?? 0;
   const folder = attempt(() => storeFolder(env, uid));
-  const settings = attempt(() => readSettings(env)) ?? DEFAULT_SETTINGS;
+  const settings = usableSettings(env);
   const harnesses = attempt(() => mountedHarnesses(undefined)) ?? usedHarnesses;
   const mounts = mountEntries();
   const ours = ownMounts(mounts, uid).map(({ path }) => path);

@@ -29,9 +29,10 @@ export function problem(message: string, hint: string): Result {
   return { status: 'problem', message, hint };
 }
 
-/** The results that are faults, or one that says that there is none. */
+/** The results that are faults, each once, or one that says that there is none. */
 export function orOk(faults: readonly Result[], message: string): readonly Result[] {
-  return faults.length > 0 ? faults : [ok(message)];
+  const texts = faults.map((fault) => `${fault.message}\0${fault.hint}`);
+  return faults.length > 0 ? faults.filter((_, i) => texts.indexOf(texts[i] ?? '') === i) : [ok(message)];
 }
 
 /** An error as a problem: "what is wrong: what to do". */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { MOUNT_TYPE } from '../../daemon/mount-point.js';
 import { isSystemError, MendError } from '../../errors.js';
 import type { MemoryHarness } from '../../harness/adapter.js';
+import { obstacleTo } from '../../harness/obstacle.js';
 import { listFolder } from '../../import/folder-reader.js';
 import type { Repository } from '../../project/repository.js';
 import { findProject } from '../../project/resolve.js';
@@ -80,6 +81,8 @@ export function checkMemoryFolders({ uid }: Examined, places: readonly MemoryPla
     .flatMap(({ folder, harness, root, here }) => {
       const path = quoted(folder);
       const stat = lstatOf(folder);
+      const way = typeof stat === 'object' ? undefined : obstacleTo(folder);
+      if (way) return [problem(`memory folders lie below ${quoted(way.path)}, which ${way.what}`, way.todo)];
       if (stat === 'closed')
         return [problem(`the memory folder ${path} cannot be reached`, 'check who owns the folders above it')];
       if (!stat) return [];

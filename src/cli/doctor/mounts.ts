@@ -1,5 +1,7 @@
+import { dirname } from 'node:path';
 import { version } from '../../daemon/version.js';
 import { memoryHarness } from '../../harness/registry.js';
+import { carriers } from '../../import/carrier.js';
 import { shellWord, shellWords } from '../../project/shell-word.js';
 import type { Store } from '../../store/store.js';
 import { memoryFolderOf, placed } from '../harness-place.js';
@@ -33,8 +35,17 @@ export function checkDaemon({ daemon }: Examined): readonly Result[] {
 /** Every mount is served, and can be reached. */
 export function checkMounts({ mounts, life, daemon, uid }: Examined): readonly Result[] {
   const ours = ownMounts(mounts, uid);
+  const moved = typeof daemon === 'object' ? daemon.mounts.filter((one) => one.moved !== null) : [];
   const faults = ours.flatMap((entry) => {
     const path = quoted(entry.path);
+    const from = moved.find((one) => one.moved === entry.path);
+    if (from)
+      return [
+        problem(
+          `the folder of the mount on ${quoted(from.path)} was moved to ${path} while it was mounted: agents find no memory where it was`,
+          `run ${projectCommand('mount', from.project)}, which mounts in its place again`,
+        ),
+      ];
     const over = mountReached(mounts, entry.path);
     if (over && over.id !== entry.id)
       return [
@@ -59,10 +70,11 @@ export function checkMounts({ mounts, life, daemon, uid }: Examined): readonly R
 }
 
 /** Nothing was refused because of a limit. */
-export function checkRefused({ daemon }: Examined): readonly Result[] {
+export function checkRefused({ daemon, settings }: Examined): readonly Result[] {
   if (typeof daemon !== 'object') return [];
-  const faults = daemon.mounts.flatMap(({ refused, project }) =>
-    refused === null
+  const faults = daemon.mounts.flatMap(({ path, refused, project, harness }) =>
+    // What lies beside the memory folder has a check of its own.
+    refused === null || carriers[harness]?.faults(dirname(path), settings.codex).some((fault) => fault.path === refused)
       ? []
       : [
           warning(
@@ -78,7 +90,9 @@ export function checkRefused({ daemon }: Examined): readonly Result[] {
 export function checkPlaces({ daemon }: Examined, store: Store): readonly Result[] {
   if (typeof daemon !== 'object') return [];
   const projects = store.projects.list(store.machine);
-  const faults = daemon.mounts.flatMap(({ path, project, harness }) => {
+  // Of those that were moved another check tells.
+  const inPlace = daemon.mounts.filter(({ moved }) => moved === null);
+  const faults = inPlace.flatMap(({ path, project, harness }) => {
     const checkouts = projects.find(({ name }) => name === project)?.paths ?? [];
     const owner = placed(store, projects.find(({ name }) => name === project)?.id);
     const expected = checkouts.flatMap((root) => memoryFolderOf(memoryHarness(harness), root, owner) ?? []);

@@ -3,6 +3,7 @@ import { chmodSync, linkSync, lstatSync, mkdirSync, renameSync, rmdirSync, rmSyn
 import { join } from 'node:path';
 import { isSystemError, MendError } from '../../errors.js';
 import type { HarnessPlace } from '../adapter.js';
+import { refuseFaults } from './home-faults.js';
 import { type MemoryVersion, ROOTS, wantedVersion } from './memory-version.js';
 import { shareWithUser, takeLoginOut } from './shared-links.js';
 import { MARK, readMark, userHome } from './user-home.js';
@@ -18,6 +19,7 @@ export const ASIDE = 'other-memories';
 export function prepareHome(place: HarnessPlace): void {
   const { home, env } = place;
   if (home === undefined) return;
+  refuseFaults(place);
   mkdirSync(home, { recursive: true, mode: 0o700 });
   chmodSync(home, 0o700);
   const user = userHome(env);

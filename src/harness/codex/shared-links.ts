@@ -10,11 +10,13 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
 
 /** The user's login. Codex writes it through the link, and makes it there when it is missing. */
 const LOGIN = 'auth.json';
+/** What else Codex writes through a link that leads to nothing yet: without one it would make files of the project's own. */
+const WRITTEN = ['config.toml', '.credentials.json'];
 
 /** The user's settings and instructions that Codex reads in its home, besides profiles (`<name>.config.toml`). */
 const SETTINGS = [
@@ -31,9 +33,34 @@ export function shareWithUser(home: string, user: string): void {
   takeLoginOut(home, user);
   // A login is made through the link.
   if (!lstatSync(user, { throwIfNoEntry: false })) mkdirSync(user, { recursive: true, mode: 0o700 });
-  link(join(user, LOGIN), join(home, LOGIN));
-  for (const name of [...SETTINGS, ...namesIn(user).filter((name) => PROFILE.test(name))])
-    if (lstatSync(join(user, name), { throwIfNoEntry: false })) link(join(user, name), join(home, name));
+  for (const name of [LOGIN, ...WRITTEN]) link(join(user, name), join(home, name));
+  for (const name of sharedNames(user)) {
+    if (!lstatSync(join(user, name), { throwIfNoEntry: false })) continue;
+    if (isCodexsOwn(join(home, name))) rmSync(join(home, name), { recursive: true, force: true });
+    link(join(user, name), join(home, name));
+  }
+}
+
+/** Settings that a home has itself, though the user has some of that name, or could: they are not shared. */
+export function ownSettings(home: string, user: string): string[] {
+  return sharedNames(user).filter((name) => {
+    const own = lstatSync(join(home, name), { throwIfNoEntry: false });
+    if (own === undefined || own.isSymbolicLink() || isCodexsOwn(join(home, name))) return false;
+    return own.isFile() || lstatSync(join(user, name), { throwIfNoEntry: false }) !== undefined;
+  });
+}
+
+function sharedNames(user: string): string[] {
+  return [...SETTINGS, ...namesIn(user).filter((name) => PROFILE.test(name) && !SETTINGS.includes(name))];
+}
+
+/** A folder of skills with none but those that come with Codex, which it puts there itself. */
+function isCodexsOwn(path: string): boolean {
+  return (
+    basename(path) === 'skills' &&
+    lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true &&
+    namesIn(path).every((name) => name === '.system')
+  );
 }
 
 /** A login that a program put in the place of the link goes where it belongs. */
@@ -79,7 +106,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
-    if (isSystemError(error, 'ENOENT')) return [];
+    if (isSystemError(error)) return [];
     throw error;
   }
 }

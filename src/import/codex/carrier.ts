@@ -14,6 +14,7 @@ import { takeIn } from '../take-in.js';
 import { type ConversationFile, conversationFiles } from './conversation-files.js';
 import { readMeta } from './conversation-meta.js';
 import { type ConversationOwner, ownerByProject, ownerByRepository } from './conversation-owner.js';
+import { databaseFaults, faultOfError, formFault } from './database-faults.js';
 import { bringConversations, takeConversations } from './home-conversations.js';
 import { bringSummaries, type HomeConversations, SUMMARY_DATABASES, takeSummaries } from './home-summaries.js';
 import { importSummaries } from './import-summaries.js';
@@ -45,9 +46,13 @@ export const codexCarrier: Carrier = {
   refused(store, { tree, home }) {
     const id = readMark(home)?.id;
     if (id === undefined) return [];
-    return carried(store.db)
-      .summaries.refused(tree.id, id)
-      .map(({ source, refused }) => ({ path: source, reason: refused }));
+    return (
+      carried(store.db)
+        .summaries.refused(tree.id, id)
+        // One that was moved away since then is nothing to settle any more.
+        .filter(({ source }) => lstatSync(join(home, source), { throwIfNoEntry: false }) !== undefined)
+        .map(({ source, refused }) => ({ path: source, reason: refused }))
+    );
   },
   async withhold(store, { tree, home }, since) {
     const id = readMark(home)?.id;
@@ -61,6 +66,7 @@ export const codexCarrier: Carrier = {
     const { summaries, conversations } = carried(store.db);
     return id !== undefined && (summaries.knows(tree.id, id) || conversations.seen(tree.id, id).size > 0);
   },
+  faults: databaseFaults,
   userHome,
   async count(home, repository) {
     return (await userSummaries(home, ownerByRepository(repository))).length;
@@ -122,9 +128,17 @@ async function take(
     const state = stateOf(join(home, source));
     if (hurry && states.get(join(home, source)) === state) continue;
     skipped.push(
-      ...(await unlessBroken(source, () =>
-        takeSummaries(store, { tree: tree.id, home: id, source }, home, conversationsIn(home), limits.summaryBytes),
-      )),
+      ...(await unlessBroken(source, async () => {
+        const reason = formFault(join(home, source));
+        if (reason !== undefined) return { path: source, reason };
+        return takeSummaries(
+          store,
+          { tree: tree.id, home: id, source },
+          home,
+          conversationsIn(home),
+          limits.summaryBytes,
+        );
+      })),
     );
     states.set(join(home, source), state);
   }
@@ -170,7 +184,7 @@ async function unlessBroken(source: string, work: () => Promise<Skipped | undefi
   } catch (error) {
     if (!isSystemError(error)) throw error;
     log('warn', 'a part of a home was passed over', { source, error: describeError(error) });
-    return [{ path: source, reason: `could not be carried (${error.code})` }];
+    return [{ path: source, reason: faultOfError(error) }];
   }
 }
 
