@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { leftoverMounts } from '../support/mounted.js';
@@ -197,6 +198,8 @@ trust_level = "trusted"
     await this.stub.close();
     await this.#loopback.close();
     await this.#user.remove();
+    // Codex makes it there whatever TMPDIR says.
+    if (isRoot) rmSync(`/tmp/codex-daemon-${this.#user.uid}`, { recursive: true, force: true });
     if (failures.length > 0) throw new AggregateError(failures, 'the workspace did not end well');
   }
 
