@@ -121,7 +121,9 @@ try {
     }),
   );
   const seconds = (performance.now() - begun) / 1000;
-  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split(' - fuse.mend ').length - 1;
+  const lines = readFileSync('/proc/self/mountinfo', 'utf8').split('\n');
+  const ours = lines.filter((line) => people.some(({ home }) => line.split(' ')[4]?.startsWith(`${home}/`)));
+  const mounts = ours.filter((line) => line.includes(' - fuse.mend ')).length;
   console.log(`${mounts} mounts of ${count} people up in ${seconds.toFixed(1)} s, one command for each`);
   for (const [at, wait] of /** @type {const} */ ([
     ['at once', 0],

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { leftoverMounts } from '../support/mounted.js';
@@ -13,7 +14,9 @@ const ORIGIN = 'https://forge.example/ann/garden.git';
 /** What `mend env codex --json` prints. */
 export interface CodexEnvironment {
   readonly memory: string;
-  readonly environment: { readonly CODEX_HOME: string };
+  readonly program: string;
+  readonly arguments: readonly string[];
+  readonly environment: { readonly CODEX_HOME: string } & Readonly<Record<string, string>>;
 }
 
 /** A user with a repository and any number of homes on one store, as on as many machines, and a model to talk to. */
@@ -125,11 +128,17 @@ trust_level = "trusted"
     return JSON.parse(await this.mend(home, 'env', 'codex', '--json')) as CodexEnvironment;
   }
 
-  /** Starts Codex under `mend run`, as an editor would. */
-  start(home: string): CodexSession {
-    const mend = [process.execPath, programPath(), 'run', 'codex', 'app-server'];
-    const command = this.#loopback.enter(asAccount(this.#user, mend));
-    const env = { ...this.#environment(home), USER: this.#user.name, LANG: 'C.UTF-8', RUST_LOG: 'warn' };
+  /**
+   * Starts Codex as an editor would: under `mend run`, or by itself.
+   * @param prepared what `mend env` printed for it to be started with
+   */
+  start(home: string, prepared?: CodexEnvironment): CodexSession {
+    const start = prepared
+      ? [prepared.program, ...prepared.arguments]
+      : [process.execPath, programPath(), 'run', 'codex'];
+    const command = this.#loopback.enter(asAccount(this.#user, [...start, 'app-server']));
+    const own = { USER: this.#user.name, LANG: 'C.UTF-8', RUST_LOG: 'warn' };
+    const env = { ...this.#environment(home), ...own, ...prepared?.environment };
     const session = new CodexSession(command, this.repository, env);
     this.#running.push(session);
     return session;
@@ -189,6 +198,8 @@ trust_level = "trusted"
     await this.stub.close();
     await this.#loopback.close();
     await this.#user.remove();
+    // Codex makes it there whatever TMPDIR says.
+    if (isRoot) rmSync(`/tmp/codex-daemon-${this.#user.uid}`, { recursive: true, force: true });
     if (failures.length > 0) throw new AggregateError(failures, 'the workspace did not end well');
   }
 

@@ -97,7 +97,8 @@ describe.skipIf(skipped).each(VERSIONS)(`Codex ${CODEX_VERSION}${skipped}, memor
       expect(await workspace.names(join(second.memory, 'rollout_summaries'))).toEqual(summaries);
       const before = workspace.stub.asked.length;
       await mounted(second, async () => {
-        const session = workspace.start(other);
+        // By itself, with what `mend env` printed.
+        const session = workspace.start(other, second);
         expect(await session.turn(workspace.repository)).toBe('completed');
         await workspace.consolidated(other, home, database);
         expect(await session.listed(workspace.repository)).toEqual(expect.arrayContaining(conversations));

@@ -5,7 +5,7 @@ import { manifestJson } from './credit-manifest.js';
 
 /**
  * Every case of spec §10.3. home: person, state, workspace (the reading is of s1). sessions: the owners, "?" for one that
- * nobody knows; deleted: whether the record keeps deleted sessions.
+ * nobody knows, "!" after one whose session was deleted; deleted: whether the record keeps deleted sessions.
  */
 const table = `
 | home              | sessions   | deleted | members | credited | because         |
@@ -18,6 +18,10 @@ const table = `
 | - settled s1      | ben        | kept    | ada ben | ben      | every session   |
 | -                 | ben ben    | kept    | ada ben | ben      | every session   |
 | -                 | ben ada    | kept    | ada ben | -        | no evidence     |
+| -                 | ben ben!   | kept    | ada ben | ben      | every session   |
+| -                 | ben!       | kept    | ada ben | ben      | every session   |
+| -                 | ben ada!   | kept    | ben     | -        | no evidence     |
+| -                 | ben ?!     | kept    | ben     | -        | no evidence     |
 | ada waiting s1    | ben ada    | kept    | ada ben | -        | no evidence     |
 | ada settled other | ben ada    | kept    | ada     | -        | no evidence     |
 | -                 | ben ?      | kept    | ben     | -        | no evidence     |
@@ -51,7 +55,10 @@ test.each(rows)(
     const [person = '-', state, workspace] = words(home);
     if (state === undefined || workspace === undefined) reading.home = null;
     else worktree.homes = [{ id: 'h1', person: person === '-' ? null : person, state, workspace }];
-    const list = words(sessions).map((owner, index) => ({ id: String(index), owner: owner === '?' ? null : owner }));
+    const list = words(sessions).map((word, index) => {
+      const owner = word.replace('!', '');
+      return { id: String(index), owner: owner === '?' ? null : owner, ...(word.endsWith('!') && { deleted: true }) };
+    });
     worktree.sessions = { deleted_kept: deleted === 'kept', list };
 
     const manifest = parseManifest(JSON.stringify(json));

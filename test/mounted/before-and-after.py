@@ -97,6 +97,7 @@ say = {
     "size of the draft": outcome(lambda: os.fstat(draft).st_size),
     "mapped, seen before": touched(lambda page: page[0:4]),
     "mapped, not seen": touched(lambda page: page[8192:8196]),
+    "times of the folder": outcome(lambda: [str(os.stat(folder).st_mtime_ns), str(os.stat(folder).st_ctime_ns)]),
     "links of the folder": outcome(lambda: os.stat(folder).st_nlink),
     "files": outcome(lambda: os.statvfs(folder).f_files - os.statvfs(folder).f_ffree),
     "blocks": outcome(lambda: os.statvfs(folder).f_blocks - os.statvfs(folder).f_bfree),

@@ -64,7 +64,7 @@ test(
     const attempt = (script: string) => stage.sh(`cd "$1"; (${script}) 2>&1 || true`, folder);
     await stage.sh('cd "$1"; for i in 1 2 3 4 5; do echo $i >$i.md; mkdir d$i; done', folder);
     for (const script of ['echo 6 >6.md', 'mkdir d6', 'echo 6 >6.md~ && mv 6.md~ 6.md', 'mv -n 6.md~ 7.md'])
-      expect(await attempt(script), script).toMatch(/No space left on device|cannot create 6\.md/);
+      expect(await attempt(script), script).toMatch(/No space left on device/);
     expect(await stage.sh('cd "$1"; ls | tr "\\n" " "; df --output=iavail . | tail -1', folder)).toMatch(
       /^1\.md 2\.md 3\.md 4\.md 5\.md 6\.md~ d1 d2 d3 d4 d5 +0\n$/,
     );
@@ -104,7 +104,7 @@ test(
       ),
     ).toMatch(/^200000\n +0\n +0\n$/);
     expect(await attempt('echo x | cat >>1.md')).toMatch(/File too large/);
-    expect(await attempt('echo x >5.md')).toMatch(/No space left on device|cannot create/);
+    expect(await attempt('echo x >5.md')).toMatch(/No space left on device/);
     expect(await attempt('truncate -s 30000 1.md')).toBe('');
     expect(await attempt('echo small >2.md')).toBe('');
     expect(await attempt('rm 3.md')).toBe('');

@@ -55,13 +55,14 @@ test(
     const { pid: first } = await stage.status();
     const plain = join(stage.user.home, 'plain');
     await stage.sh('mkdir "$1"; echo 0 >"$1/saved.md"; printf "turn 0\\n" >"$2/saved.md"', plain, folder);
-    const start = (role: string, name: string) => Survivor.start(stage, role, folder, name, plain);
+    const run = (role: string, name: string) => Survivor.start(stage, role, folder, name, plain);
     const roles = [
-      ...[await start('append', 'log-1.md'), await start('append', 'log-2.md'), await start('hold', 'held.md')],
-      ...[await start('rename', 'saved.md'), await start('watch', 'saved.md'), await start('old', 'saved.md')],
-      ...[await start('folders', 'folder'), await start('edit', 'edited.md'), await start('names', 'name.md')],
-      await start('sessions', 'program.md'),
+      ...[await run('append', 'log-1.md'), await run('append', 'log-2.md'), await run('hold', 'held.md')],
+      ...[await run('rename', 'saved.md'), await run('watch', 'saved.md'), await run('old', 'saved.md')],
+      ...[await run('folders', 'folder'), await run('edit', 'edited.md'), await run('names', 'name.md')],
+      await run('sessions', 'program.md'),
     ];
+    const start = await figures(stage);
     // What is loaded once is loaded: the spare server, the code of every operation.
     await delay((SECONDS * 1000) / 3);
     const begin = await figures(stage);
@@ -71,7 +72,9 @@ test(
     const end = await figures(stage);
     const reports = await Promise.all(roles.map((role) => role.end()));
     expect(reports.flatMap(({ failed }) => failed ?? [])).toEqual([]);
-    console.log([line('start', begin), line('middle', middle), line('end', end)].join('\n'));
+    console.log(
+      [line('start', start), line('a third', begin), line('two thirds', middle), line('end', end)].join('\n'),
+    );
 
     expect((await stage.status()).pid).toBe(first);
     expect(end.server - middle.server).toBeLessThan(SLACK);

@@ -48,7 +48,13 @@ test(
       ),
     ).toBe('20000\n');
     await stage.sh('touch "$1"', go);
-    expect(JSON.parse(await seen)).toEqual({
+    const told = JSON.parse(await seen) as Record<string, unknown>;
+    const times = await other.run((fs, _, path) => {
+      const { mtimeNs, ctimeNs } = fs.statSync(path, { bigint: true });
+      return [`${mtimeNs}`, `${ctimeNs}`];
+    }, folder);
+    expect(times.filter((time) => (told['times of the folder'] as string[]).includes(time))).toEqual([]);
+    expect(told).toEqual({
       listing: [],
       'rest of a listing': [],
       'rest of a listing of a folder': 'ENOENT',
@@ -72,6 +78,7 @@ test(
       'size of the draft': 'ESTALE',
       'mapped, seen before': 'SIGBUS',
       'mapped, not seen': 'SIGBUS',
+      'times of the folder': [expect.any(String), expect.any(String)],
       'links of the folder': 2,
       files: 0,
       blocks: 0,
