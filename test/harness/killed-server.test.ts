@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { deathsOf, killAtRandom } from '../mounted/survivor.js';
+import { deathsOf, gapsOf, killAtRandom, median } from '../mounted/survivor.js';
 import { SESSION_TIMEOUT_MS } from './session.js';
 import { withClaudeCode } from './with-claude-code.js';
 
@@ -58,6 +58,10 @@ withClaudeCode('', TIMEOUT_MS, (place) => {
     }
     expect(deathsOf(join(place.workspace.home, 'store'))).toBe(kills.length);
     expect(kills.length).toBeGreaterThan(SECONDS / 10);
-    console.log(`kills ${kills.length} in ${SECONDS} s; sessions of Claude Code ${turns.reduce((a, b) => a + b)}`);
+    const gaps = gapsOf(join(place.workspace.home, 'store'));
+    console.log(
+      `kills ${kills.length} in ${SECONDS} s; pauses: median ${median(gaps)} ms, longest ${Math.max(...gaps)} ms; ` +
+        `sessions of Claude Code ${turns.reduce((a, b) => a + b)}`,
+    );
   });
 });

@@ -27,6 +27,9 @@ test.each([
       const folder = await stage.mount({ env });
       const first = await running(stage);
       expect(first.resend).toBe(env !== WITHOUT_RESEND);
+      expect((await stage.mend(['status'])).stdout).toContain(
+        first.resend ? ', can send requests again\n' : ', cannot send requests again: mounts are made anew',
+      );
       const agent = await stage.agent();
       await agent.run((fs, own, dir) => {
         fs.writeFileSync(`${dir}/old.md`, 'old');

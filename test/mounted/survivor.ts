@@ -76,6 +76,21 @@ export function deathsOf(store: string): number {
   return readFileSync(join(store, 'daemon.log'), 'utf8').split('the server died').length - 1;
 }
 
+/** From each death of a server, by the log in the folder of a store, to when the next one served, in ms. */
+export function gapsOf(store: string): number[] {
+  const gaps: number[] = [];
+  let died: number | undefined;
+  for (const line of readFileSync(join(store, 'daemon.log'), 'utf8').split('\n')) {
+    const at = Date.parse(line.slice(0, line.indexOf(' ')));
+    if (line.includes('the server died')) died ??= at;
+    else if (line.includes('daemon serves again') && died !== undefined) {
+      gaps.push(at - died);
+      died = undefined;
+    }
+  }
+  return gaps;
+}
+
 export const median = (list: readonly number[]): number => [...list].sort((a, b) => a - b)[list.length >> 1] ?? 0;
 
 /** How long, in ms, whoever waited longest waited for each kill. */

@@ -130,7 +130,9 @@ function print({ pid, kernel, mounts, sessions, ...answer }: DaemonStatus, store
   printLine(`mend ${answer.version}${pid === null ? ', not running' : `, process ${pid}`}`);
   printLine(`store ${quoted(store.path)}, ${Math.ceil(store.bytes / 1024)} KB`);
   if (kernel.protocol !== null)
-    printLine(`kernel FUSE ${kernel.protocol}${kernel.resend ? ', can send requests again' : ''}`);
+    printLine(
+      `kernel FUSE ${kernel.protocol}${kernel.resend ? ', can send requests again' : ', cannot send requests again: mounts are made anew when the server dies'}`,
+    );
   if (mounts.length === 0) {
     printLine('nothing is mounted');
     return;
