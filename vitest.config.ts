@@ -13,7 +13,8 @@ export default defineConfig({
     exclude: withHarness ? [] : ['test/harness/**'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // Many tests wait more than they work.
+    maxWorkers: 3,
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,

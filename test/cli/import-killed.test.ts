@@ -9,7 +9,7 @@ import { MemoryFiles } from '../../src/store/memory-files.js';
 import { Store } from '../../src/store/store.js';
 import { programPath } from '../support/program.js';
 
-const ROUNDS = 200;
+const ROUNDS = Number(process.env['MEND_IMPORT_KILLS'] ?? 100);
 const FILES = 150;
 /** How often the import of one state of the folder is broken off before the folder changes. */
 const KILLS = 8;

@@ -5,7 +5,7 @@ import { staged, until } from './stage.js';
 import { deathsOf, killAtRandom, median, pausesOf, Survivor } from './survivor.js';
 
 /** Length of the run in seconds; `scripts/reliability` makes it longer. */
-const SECONDS = Number(process.env['MEND_SURVIVE'] ?? 25);
+const SECONDS = Number(process.env['MEND_SURVIVE'] ?? 15);
 
 test.each([
   ['SIGKILL of the server at random', undefined],
