@@ -1,4 +1,4 @@
-import { MendError } from '../../errors.js';
+import { isSystemError, MendError } from '../../errors.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain } from '../output.js';
 
@@ -34,8 +34,8 @@ async function statusOf<T>(person: T, work: (person: T) => Promise<ExitStatus> |
   try {
     return await work(person);
   } catch (error) {
-    if (!(error instanceof MendError)) throw error;
-    complain(error.message);
+    if (error instanceof MendError ? error.kind === 'usage' : !isSystemError(error)) throw error;
+    complain((error as Error).message);
     return ExitStatus.failed;
   }
 }
