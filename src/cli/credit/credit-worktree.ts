@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
-import { MendError } from '../../errors.js';
+import { isSystemError, MendError } from '../../errors.js';
 import { type Standing, standings } from '../../import/credit/counting.js';
 import { decide } from '../../import/credit/decide.js';
 import type { CreditedPerson, Manifest, Reading, Worktree } from '../../import/credit/manifest.js';
 import type { ImportedFile } from '../../import/import-options.js';
+import { quoted } from '../output.js';
 import type { Account } from '../people/account.js';
+import { systemPath } from '../people/system-folder.js';
 import { creditedUser } from './credited-user.js';
 import { handOver } from './hand-over.js';
 import { Ledger } from './ledger.js';
@@ -73,9 +75,16 @@ export class WorktreeCredit {
     const done = await this.#decided(reading, ledger, result);
     if (!isAdministrator() || this.#options.isDry) return done;
     if (done.outcome !== 'failed') ledger.conclude(reading, standing);
-    ledger.save();
-    if (done.uncredited !== null) noteUncredited(this.#worktree.project, key, done.uncredited);
-    return done;
+    try {
+      ledger.save();
+      if (done.uncredited !== null) noteUncredited(this.#worktree.project, key, done.uncredited);
+      return done;
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      const where = quoted(systemPath());
+      const reason = `what was done cannot be noted (${error.code}): make ${where} writable, with room, and try again`;
+      return { ...done, outcome: 'failed', reason };
+    }
   }
 
   async #decided(
