@@ -42,6 +42,24 @@ describe.runIf(isRoot)('mend credit where the machine or people are in its way (
     expect(await ben.done('memory', 'show', 'peas.md')).toBe('peas\n');
   }, 90_000);
 
+  test('a page that cannot be read is told of, and nobody is credited without it; others are', async () => {
+    const [ada, ben] = [await stage.person('ada'), await stage.person('ben')];
+    stage.worktree('w1', 'ada', { 'beans.md': 'beans\n' });
+    expect((await stage.credit()).code).toBe(0);
+    const pages = join(stage.system, 'credited');
+    const [page = ''] = readdirSync(pages).filter((name) => name.endsWith('.json'));
+    await stage.root.run(['sh', '-c', 'rm "$0" && mkdir "$0"', join(pages, page)]);
+    writeFileSync(join(stage.readings, 'r-w1/new.md'), 'new\n');
+    stage.worktree('w2', 'ben', { 'peas.md': 'peas\n' });
+    const { code, stdout } = await stage.credit();
+    expect([code, stdout]).toEqual([
+      3,
+      expect.stringMatching(/^failed .*\.json, which has what was credited before, cannot/m),
+    ]);
+    expect(await ada.json('memory')).toHaveLength(1);
+    expect(await ben.done('memory', 'show', 'peas.md')).toBe('peas\n');
+  }, 90_000);
+
   test("a second name of somebody else's file, that a person put into a home, is left out", async () => {
     await stage.person('ada');
     const ben = stage.people[0]?.user.uid ?? 0;

@@ -68,7 +68,8 @@ export class WorktreeCredit {
     if (standing.kind === 'superseded')
       return { ...result, outcome: 'passed over', reason: `"${standing.by.id}" is later, and counts` };
     const key = this.#key(reading);
-    const ledger = isAdministrator() ? Ledger.open(key) : Ledger.none();
+    const ledger = isAdministrator() ? openLedger(key) : Ledger.none();
+    if (ledger instanceof MendError) return { ...result, outcome: 'failed', reason: ledger.message, uncredited: null };
     const after = ledger.outdates(reading, standing);
     if (after !== undefined)
       return { ...result, outcome: 'passed over', reason: `"${after}" was dealt with before, and is later` };
@@ -148,6 +149,16 @@ export class WorktreeCredit {
   #key({ harness }: Reading): string {
     const of = [this.#manifest.organisation.id, this.#worktree.id, harness.name];
     return hash('sha256', JSON.stringify(of)).slice(0, 32);
+  }
+}
+
+/** Gives back what is wrong with it, which is no fault of other worktrees. */
+function openLedger(key: string): Ledger | MendError {
+  try {
+    return Ledger.open(key);
+  } catch (error) {
+    if (error instanceof MendError) return error;
+    throw error;
   }
 }
 
