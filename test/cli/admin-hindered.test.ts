@@ -98,6 +98,25 @@ describe.runIf(isRoot)('what is wrong with one person keeps nobody else from men
     expect(await admin('enable', ann.name)).toMatchObject({ code: 0, stderr: '' });
   });
 
+  test('a home that is a link', async () => {
+    const bob = machine.person(1);
+    const home = `${bob.home}-link`;
+    await machine.sh(machine.root, 'ln -s "$1" "$2"; usermod -d "$2" "$3"', bob.home, home, bob.name);
+    await machine.sh(bob, 'git init -q "$HOME/garden"');
+    const env = { HOME: home, MEND_SYSTEM_DIR: '/nowhere' };
+    try {
+      expect(await machine.mend(['mount'], bob, `${home}/garden`, env)).toMatchObject({ code: 0, stderr: '' });
+      const { stdout, stderr } = await admin('status');
+      expect(stdout).toMatch(
+        new RegExp(`^${bob.name} .* process .* 1 +[\\d.]+ [KM]B +${home}/.local/share/mend/${bob.uid}$`, 'm'),
+      );
+      expect(stderr).not.toContain(home);
+    } finally {
+      await machine.mend(['unmount', '--all'], bob, '/', env);
+      await machine.sh(machine.root, 'rm "$1"', home);
+    }
+  });
+
   test('a wrong MEND_SYSTEM_DIR is a wrong call', async () => {
     for (const args of [['enable', machine.person(0).name], ['start'], ['status']])
       expectRefusal(

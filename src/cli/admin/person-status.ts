@@ -76,7 +76,7 @@ async function statusOf(
     const serving = own.daemons.filter(({ store }) => store === path);
     const namespaces = new Set(serving.map(({ namespace }) => namespace));
     const isElsewhere = path !== system && serving.every(({ namespace }) => namespace !== ownNamespace());
-    const { faults: looks, ...sizes } = lookAtStore(path, uid, namespaces, isElsewhere);
+    const { faults: looks, ...sizes } = lookAtStore(path, uid, namespaces, isElsewhere, account?.home);
     const isFirst = found.length === 0;
     const [daemon] = serving;
     found.push({

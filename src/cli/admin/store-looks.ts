@@ -1,4 +1,5 @@
-import { fstatSync, lstatSync, readdirSync, type Stats, statfsSync } from 'node:fs';
+import { fstatSync, lstatSync, readdirSync, realpathSync, type Stats, statfsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isSystemError } from '../../errors.js';
 import { HeldFolder } from '../../import/held-folder.js';
 import { STORE_FILE } from '../../store/location.js';
@@ -23,17 +24,19 @@ const LITTLE = 64 * 1024 * 1024;
  * @param owner whose it is to be
  * @param serving mount namespaces of the daemons that serve it
  * @param isElsewhere its path means something only in another of these
+ * @param home of the owner, which may be a link: it is the administrator who said so
  */
 export function lookAtStore(
   path: string,
   owner: number,
   serving: ReadonlySet<string>,
   isElsewhere: boolean,
+  home: string | undefined,
 ): StoreLooks {
   if (isElsewhere) return { bytes: null, free: null, faults: [] };
   let folder: HeldFolder;
   try {
-    folder = HeldFolder.openReal(path);
+    folder = HeldFolder.openReal(inRealHome(path, home));
   } catch (error) {
     if (!isSystemError(error)) throw error;
     const why = whyNot(error);
@@ -47,6 +50,17 @@ export function lookAtStore(
     return { bytes: bytesIn(folder), free, faults };
   } finally {
     folder.close();
+  }
+}
+
+/** The same path, with the home as it really is. */
+function inRealHome(path: string, home: string | undefined): string {
+  if (!home?.startsWith('/') || !path.startsWith(`${home}/`)) return path;
+  try {
+    return join(realpathSync(home), path.slice(home.length));
+  } catch (error) {
+    if (isSystemError(error)) return path;
+    throw error;
   }
 }
 
