@@ -54,12 +54,13 @@ export function listFolder(folder: string, isLocal: (path: string) => boolean, f
   };
   const visitEntry = (held: HeldFolder, name: string, path: string, depth: number): void => {
     const stat = attempt(path, skipped, () => lstatSync(held.at(name)));
-    if (!stat) return;
+    const folder = attempt(path, skipped, () => fstatSync(held.fd));
+    if (!stat || !folder) return;
     const reason = stat.isDirectory()
       ? stat.dev === device
         ? undefined
         : 'lies on another file system, as in a mount'
-      : refusal(stat, fileBytes);
+      : (refusal(stat, fileBytes) ?? plantedFault(stat, folder));
     if (reason) skipped.push({ path, reason });
     else if (!stat.isDirectory()) files.push(path);
     else enter(path, () => held.enter(name), depth + 1);
@@ -88,7 +89,7 @@ export function readListed(folder: string, path: string, fileBytes: number): Fou
     if (!(held instanceof HeldFolder)) return held === 'missing' ? 'is gone' : 'lies in a folder that became a link';
     try {
       for (let tries = 0; tries < TRIES; tries++) {
-        const read = readWhole(held.at(name), fileBytes);
+        const read = readWhole(held.at(name), fileBytes, fstatSync(held.fd));
         if (read) return read;
       }
       return 'changed while it was read';
@@ -119,13 +120,31 @@ function refusal(stat: Pick<Stats, 'isSymbolicLink' | 'isFile'> & { size: number
   return stat.size > fileBytes ? `is larger than ${fileBytes} bytes` : undefined;
 }
 
+/** Others may put names into it. */
+const WRITABLE = 0o022;
+
+/**
+ * Root may read what whoever can write in a folder may not: a name that they gave to a file of somebody else is not taken.
+ * Where `fs.protected_hardlinks` is 0 anybody can do that, see proc_sys_fs(5). Everybody else reads what they may read.
+ */
+function plantedFault(file: Named, folder: Pick<Stats, 'uid' | 'mode'>): string | undefined {
+  if (process.geteuid?.() !== 0 || file.nlink < 2) return undefined;
+  const isSafe = file.uid === folder.uid && (folder.mode & WRITABLE) === 0;
+  return isSafe ? undefined : "has a second name, and may be somebody else's";
+}
+
+type Named = Pick<Stats, 'uid' | 'nlink'>;
+
 /** Bytes and time of a file, or why it is not taken; undefined when it changed meanwhile. */
-function readWhole(file: string, most: number): FoundFile | string | undefined {
+function readWhole(file: string, most: number, folder: Stats): FoundFile | string | undefined {
   const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const before = fstatSync(fd, { bigint: true });
     const size = Number(before.size);
-    const reason = refusal({ isSymbolicLink: () => false, isFile: () => before.isFile(), size }, most);
+    const named = { uid: Number(before.uid), nlink: Number(before.nlink) };
+    const reason =
+      refusal({ isSymbolicLink: () => false, isFile: () => before.isFile(), size }, most) ??
+      plantedFault(named, folder);
     if (reason) return reason;
     const bytes = Buffer.alloc(size + 1);
     let length = 0;

@@ -25,7 +25,7 @@ export function systemFolder(env: NodeJS.ProcessEnv): string {
  * The folder of this user's store: `MEND_STORE_DIR`, else the one an administrator made under `/var/lib/mend`,
  * else under `XDG_DATA_HOME` (spec §11.3). A store that is there already stays in use while the administrator's folder is
  * empty, so that nobody's memory vanishes from view when that folder is made.
- * @throws {MendError} when `MEND_STORE_DIR` is not absolute.
+ * @throws {MendError} when `MEND_STORE_DIR` is not absolute, or nobody can tell what the administrator's folder is.
  */
 export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
   const named = env['MEND_STORE_DIR'];
@@ -36,8 +36,19 @@ export function storeFolder(env: NodeJS.ProcessEnv, uid: number): string {
   }
   const system = join(systemFolder(env), String(uid));
   const own = dataFolder(env, uid);
-  if (!statSync(system, { throwIfNoEntry: false })?.isDirectory()) return own;
+  if (!isFolder(system)) return own;
   return isEmpty(system) && holdsStore(own) ? own : system;
+}
+
+/** @throws {MendError} when that cannot be told: another store than the one in it must not be taken for it. */
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    const how = isSystemError(error, 'ENOTCONN') ? `run "fusermount3 -uz ${path}"` : 'ask an administrator';
+    throw new MendError(`the store folder ${path} cannot be looked into (${error.code}): ${how}`, { cause: error });
+  }
 }
 
 function isEmpty(folder: string): boolean {

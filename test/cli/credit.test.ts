@@ -239,7 +239,8 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     expect(names.filter((name) => name !== '').sort()).toEqual(wanted);
     process.kill(pid, 'SIGKILL');
     const result = await running;
-    expect(result.code).toBe(1);
+    // It may have come to some files.
+    expect([1, 3]).toContain(result.code);
     expect(result.stdout).toMatch(/^failed .*: it ended before it was done/m);
     const [entry] = await stage.entries(0);
     const { added = 0, same = 0, kept = 0 } = entry?.outcomes ?? {};

@@ -59,6 +59,7 @@ const wrong: readonly (readonly [pointer: string, value: unknown, sentence: stri
   [`${reading}/folder`, '/srv/../etc', `${reading}/folder must be a path without ".."`],
   [`${reading}/time`, 'yesterday', `${reading}/time must be a time such as`],
   [`${reading}/time`, '2026-13-01T00:00:00Z', `${reading}/time must be a time such as`],
+  [`${reading}/time`, '2026-02-30T00:00:00Z', `${reading}/time must be a time such as`],
   [`${reading}/id`, 'a\u001b[2J', `${reading}/id must be a name of 1 to 200 visible characters`],
   [`${reading}/id`, '', `${reading}/id must be a name of 1 to 200 visible characters`],
   ['/worktrees/1', worktreeJson(), '/worktrees/1/id is the id of a worktree of another one already'],

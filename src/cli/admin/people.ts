@@ -17,20 +17,37 @@ export interface PersonRecord {
   readonly linger: boolean;
 }
 
-/** The records, by rising uid. */
-export function listPeople(): PersonRecord[] {
+/** A record that is there and tells nothing. */
+export interface DamagedRecord {
+  readonly uid: number;
+  readonly fault: MendError;
+}
+
+/** The records, by rising uid. One that is damaged keeps nobody from reading the others. */
+export function listPeople(): { readonly people: PersonRecord[]; readonly damaged: DamagedRecord[] } {
   const system = openSystemFolder(false);
   const folder = system && openOwnFolder(system, FOLDER, undefined);
   try {
-    if (!folder) return [];
-    const uids = readdirSync(folder.at()).filter((name) => /^\d+$/.test(name));
-    return uids
-      .map(Number)
-      .sort((a, b) => a - b)
-      .map((uid) => read(folder, uid));
+    const [people, damaged]: [PersonRecord[], DamagedRecord[]] = [[], []];
+    const uids = folder ? readdirSync(folder.at()).filter((name) => /^\d+$/.test(name)) : [];
+    for (const uid of uids.map(Number).sort((a, b) => a - b)) {
+      const record = folder && readOrFault(folder, uid);
+      if (record instanceof MendError) damaged.push({ uid, fault: record });
+      else if (record) people.push(record);
+    }
+    return { people, damaged };
   } finally {
     folder?.close();
     system?.close();
+  }
+}
+
+function readOrFault(folder: HeldFolder, uid: number): PersonRecord | MendError {
+  try {
+    return read(folder, uid);
+  } catch (error) {
+    if (error instanceof MendError) return error;
+    throw error;
   }
 }
 

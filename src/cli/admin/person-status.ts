@@ -1,9 +1,9 @@
-import { lstatSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { MendError } from '../../errors.js';
 import { findAccount } from '../people/account.js';
 import { openSystemFolder } from '../people/system-folder.js';
 import { mountsSeenBy, ownNamespace, type RunningDaemon, runningDaemons, type SeenMount } from './daemons.js';
-import { listPeople, type PersonRecord, refuseOtherPerson } from './people.js';
+import { type DamagedRecord, listPeople, type PersonRecord, refuseOtherPerson } from './people.js';
 import { storeFolderOf } from './store-folder.js';
 import { lookAtStore } from './store-looks.js';
 
@@ -24,14 +24,16 @@ export interface PersonStatus {
  * stores in use counts once for each.
  */
 export async function peopleStatus(): Promise<PersonStatus[]> {
-  const records = new Map(listPeople().map((record) => [record.uid, record]));
+  const { people, damaged } = listPeople();
+  const records = new Map([...damaged, ...people].map((record) => [record.uid, record]));
+  const folders = new Set(foldersOfStores());
   const daemons = runningDaemons();
   const mounts = allMounts(daemons);
-  const uids = new Set([...records.keys(), ...foldersOfStores(), ...daemons.map(({ uid }) => uid)]);
+  const uids = new Set([...records.keys(), ...folders, ...daemons.map(({ uid }) => uid)]);
   const found: PersonStatus[] = [];
   for (const uid of [...uids].sort((a, b) => a - b)) {
     const own = { daemons: daemons.filter((one) => one.uid === uid), mounts: mounts.filter((one) => one.uid === uid) };
-    found.push(...(await statusOf(uid, records.get(uid), own)));
+    found.push(...(await statusOf(uid, records.get(uid), folders.has(uid), own)));
   }
   return found;
 }
@@ -55,24 +57,26 @@ function allMounts(daemons: readonly RunningDaemon[]): SeenMount[] {
 
 async function statusOf(
   uid: number,
-  record: PersonRecord | undefined,
+  known: PersonRecord | DamagedRecord | undefined,
+  isPrepared: boolean,
   own: { readonly daemons: readonly RunningDaemon[]; readonly mounts: readonly SeenMount[] },
 ): Promise<PersonStatus[]> {
   const account = await findAccount(String(uid));
+  const record = known && 'name' in known ? known : undefined;
   const user = account?.name ?? record?.name ?? null;
-  const faults: string[] = [];
+  const faults = known && 'fault' in known ? [known.fault.message] : [];
   if (!account) faults.push(`there is no user ${uid} any more`);
   else faults.push(...faultOf(() => refuseOtherPerson(record, account)));
   const base = { user, uid, enabled: record?.enabled ?? false };
   const system = storeFolderOf(uid);
-  const hasFolder = record?.enabled || lstatSync(system, { throwIfNoEntry: false }) !== undefined;
+  const hasFolder = record?.enabled || isPrepared;
   const stores = new Set([...own.daemons.map(({ store }) => store), ...(hasFolder ? [system] : [])]);
   const found: PersonStatus[] = [];
   for (const path of stores.size > 0 ? stores : [system]) {
     const serving = own.daemons.filter(({ store }) => store === path);
     const namespaces = new Set(serving.map(({ namespace }) => namespace));
     const isElsewhere = path !== system && serving.every(({ namespace }) => namespace !== ownNamespace());
-    const { faults: looks, ...sizes } = lookAtStore(path, uid, namespaces, isElsewhere);
+    const { faults: looks, ...sizes } = lookAtStore(path, uid, namespaces, isElsewhere, account?.home);
     const isFirst = found.length === 0;
     const [daemon] = serving;
     found.push({

@@ -1,12 +1,16 @@
-import { MendError } from '../../errors.js';
+import { isSystemError, MendError } from '../../errors.js';
+import { printable } from '../../project/printable.js';
 import { ExitStatus } from '../exit-status.js';
 import { complain } from '../output.js';
+
+/** A person by what was given for them, or by a record. */
+type Somebody = string | { readonly uid: number };
 
 /**
  * Does the same for several people. One for whom it fails does not keep the others from it.
  * @returns failed when it failed for all, unsettled when for some
  */
-export async function forEach<T>(
+export async function forEach<T extends Somebody>(
   people: readonly T[],
   work: (person: T) => Promise<ExitStatus> | ExitStatus,
 ): Promise<ExitStatus> {
@@ -19,7 +23,10 @@ export async function forEach<T>(
 const AT_ONCE = 8;
 
 /** As `forEach`, for several at once: one who keeps it waiting does not keep the others waiting. */
-export async function forAll<T>(people: readonly T[], work: (person: T) => Promise<ExitStatus>): Promise<ExitStatus> {
+export async function forAll<T extends Somebody>(
+  people: readonly T[],
+  work: (person: T) => Promise<ExitStatus>,
+): Promise<ExitStatus> {
   const left = [...people];
   const statuses: ExitStatus[] = [];
   const serve = async (): Promise<void> => {
@@ -30,12 +37,20 @@ export async function forAll<T>(people: readonly T[], work: (person: T) => Promi
   return sum(statuses);
 }
 
-async function statusOf<T>(person: T, work: (person: T) => Promise<ExitStatus> | ExitStatus): Promise<ExitStatus> {
+async function statusOf<T extends Somebody>(
+  person: T,
+  work: (person: T) => Promise<ExitStatus> | ExitStatus,
+): Promise<ExitStatus> {
   try {
     return await work(person);
   } catch (error) {
-    if (!(error instanceof MendError)) throw error;
-    complain(error.message);
+    if (!(error instanceof MendError) && !isSystemError(error)) throw error;
+    if (error instanceof MendError && error.kind === 'usage') throw error;
+    complain(
+      error instanceof MendError
+        ? error.message
+        : `user "${printable(typeof person === 'string' ? person : String(person.uid))}" could not be served (${error.code}): mend that, and run this again`,
+    );
     return ExitStatus.failed;
   }
 }

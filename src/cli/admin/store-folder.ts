@@ -17,8 +17,10 @@ export function storeFolderOf(uid: number): string {
  */
 export function prepareStoreFolder(system: HeldFolder, { name, uid, gid }: Account): void {
   const path = storeFolderOf(uid);
-  if (!lstatSync(system.at(String(uid)), { throwIfNoEntry: false })) makeStoreFolder(system, uid, gid);
-  const held = openFolder(() => system.enter(String(uid)), path);
+  const held = openFolder(() => {
+    if (!lstatSync(system.at(String(uid)), { throwIfNoEntry: false })) makeStoreFolder(system, uid, gid);
+    return system.enter(String(uid));
+  }, path);
   try {
     const stat = fstatSync(held.fd);
     if (stat.uid !== uid)

@@ -1,8 +1,10 @@
-import { fstatSync, lstatSync, readdirSync, statfsSync } from 'node:fs';
+import { fstatSync, lstatSync, readdirSync, realpathSync, type Stats, statfsSync } from 'node:fs';
+import { join } from 'node:path';
 import { isSystemError } from '../../errors.js';
 import { HeldFolder } from '../../import/held-folder.js';
 import { STORE_FILE } from '../../store/location.js';
 import { quoted, sized } from '../output.js';
+import { coveredFault } from '../people/system-folder.js';
 
 /** What root sees of a store from outside: names, owners, modes and sizes. Nothing in it is opened but folders. */
 export interface StoreLooks {
@@ -22,20 +24,22 @@ const LITTLE = 64 * 1024 * 1024;
  * @param owner whose it is to be
  * @param serving mount namespaces of the daemons that serve it
  * @param isElsewhere its path means something only in another of these
+ * @param home of the owner, which may be a link: it is the administrator who said so
  */
 export function lookAtStore(
   path: string,
   owner: number,
   serving: ReadonlySet<string>,
   isElsewhere: boolean,
+  home: string | undefined,
 ): StoreLooks {
   if (isElsewhere) return { bytes: null, free: null, faults: [] };
   let folder: HeldFolder;
   try {
-    folder = HeldFolder.openReal(path);
+    folder = HeldFolder.openReal(inRealHome(path, home));
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    const why = error.code === 'ENOENT' ? 'is not there' : 'is not a folder, or leads through a link';
+    const why = whyNot(error);
     return { bytes: null, free: null, faults: [`the store folder ${quoted(path)} ${why}`] };
   }
   try {
@@ -49,10 +53,44 @@ export function lookAtStore(
   }
 }
 
+/** The same path, with the home as it really is. */
+function inRealHome(path: string, home: string | undefined): string {
+  if (!home?.startsWith('/') || !path.startsWith(`${home}/`)) return path;
+  try {
+    return join(realpathSync(home), path.slice(home.length));
+  } catch (error) {
+    if (isSystemError(error)) return path;
+    throw error;
+  }
+}
+
+function whyNot(error: NodeJS.ErrnoException): string {
+  switch (error.code) {
+    case 'ENOENT':
+      return 'is not there';
+    case 'EACCES':
+    case 'ENOTCONN':
+      return coveredFault(error);
+    default:
+      return 'is not a folder, or leads through a link';
+  }
+}
+
+/** A file in it, looked at from outside; why not, where its owner mounted something over it. */
+function statIn(folder: HeldFolder, name: string): Stats | string | undefined {
+  try {
+    return lstatSync(folder.at(name), { throwIfNoEntry: false });
+  } catch (error) {
+    if (isSystemError(error)) return `${name} ${coveredFault(error)}`;
+    throw error;
+  }
+}
+
 function bytesIn(folder: HeldFolder): number | null {
-  const sizes = ['', '-wal'].flatMap(
-    (end) => lstatSync(folder.at(STORE_FILE + end), { throwIfNoEntry: false })?.size ?? [],
-  );
+  const sizes = ['', '-wal'].flatMap((end) => {
+    const stat = statIn(folder, STORE_FILE + end);
+    return typeof stat === 'object' ? stat.size : [];
+  });
   return sizes.length === 0 ? null : sizes.reduce((sum, size) => sum + size, 0);
 }
 
@@ -61,9 +99,10 @@ function ownerFaults(folder: HeldFolder, path: string, owner: number): string[] 
   const there = fstatSync(folder.fd);
   if (there.uid !== owner) faults.push(`the store folder ${quoted(path)} belongs to user ${there.uid}`);
   if ((there.mode & 0o077) !== 0) faults.push(`others may enter the store folder ${quoted(path)}`);
-  const file = lstatSync(folder.at(STORE_FILE), { throwIfNoEntry: false });
+  const file = statIn(folder, STORE_FILE);
   if (!file) return faults;
-  if (!file.isFile()) faults.push('the store is not a regular file');
+  if (typeof file === 'string') faults.push(file);
+  else if (!file.isFile()) faults.push('the store is not a regular file');
   else if (file.uid !== owner) faults.push(`the store belongs to user ${file.uid}`);
   else if ((file.mode & 0o077) !== 0) faults.push('others may read the store');
   return faults;

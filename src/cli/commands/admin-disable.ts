@@ -50,7 +50,10 @@ async function disableOne(given: string, stop: boolean): Promise<ExitStatus> {
 /** A user who is gone can still be named: by what the name or number was. */
 async function recordNamed(given: string): Promise<PersonRecord | undefined> {
   const uid = (await findAccount(given))?.uid;
-  return listPeople().find((one) => one.uid === uid || one.name === given || String(one.uid) === given);
+  const { people, damaged } = listPeople();
+  const fault = damaged.find((one) => one.uid === uid || String(one.uid) === given)?.fault;
+  if (fault) throw fault;
+  return people.find((one) => one.uid === uid || one.name === given || String(one.uid) === given);
 }
 
 async function stopFor(record: PersonRecord): Promise<ExitStatus> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { linesOf, runAs } from '../admin/as-person.js';
 import { refuseOthers } from '../admin/only-root.js';
-import { accountOf, listPeople, type PersonRecord } from '../admin/people.js';
+import { accountOf, type DamagedRecord, listPeople, type PersonRecord } from '../admin/people.js';
 import { forAll } from '../admin/several.js';
 import { startUnit, systemdRuns } from '../admin/systemd.js';
 import { ExitStatus } from '../exit-status.js';
@@ -22,12 +22,14 @@ keeps nobody else waiting; the status is 3 then, and 1 when all fail.`;
 
 async function start(): Promise<ExitStatus> {
   refuseOthers();
-  const people = listPeople().filter(({ enabled }) => enabled);
-  if (people.length === 0) printLine('nobody is enabled');
-  return forAll(people, startOne);
+  const { people, damaged } = listPeople();
+  const all = [...damaged, ...people.filter(({ enabled }) => enabled)];
+  if (all.length === 0) printLine('nobody is enabled');
+  return forAll(all, startOne);
 }
 
-async function startOne(record: PersonRecord): Promise<ExitStatus> {
+async function startOne(record: PersonRecord | DamagedRecord): Promise<ExitStatus> {
+  if ('fault' in record) throw record.fault;
   const account = await accountOf(record);
   if (systemdRuns()) {
     await startUnit(account);

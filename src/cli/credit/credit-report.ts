@@ -45,7 +45,9 @@ export class CreditReport {
       const count = counted(failed, 'reading');
       complain(`${count} could not be credited: mend what is named, and run the command again`);
     }
-    if (failed > 0 && failed === this.#results.length) return ExitStatus.failed;
+    const isGiven = ({ outcome }: ImportedFile) => outcome !== 'skipped';
+    const isNobody = !this.#results.some(({ files }) => files.some(isGiven));
+    if (failed > 0 && failed === this.#results.length && isNobody) return ExitStatus.failed;
     const isLeft = ({ outcome }: ImportedFile) => outcome === 'skipped' || outcome === 'conflict';
     return failed > 0 || this.#results.some(({ files }) => files.some(isLeft)) ? ExitStatus.unsettled : ExitStatus.done;
   }

@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
-import { MendError } from '../../errors.js';
+import { isSystemError, MendError } from '../../errors.js';
 import { type Standing, standings } from '../../import/credit/counting.js';
 import { decide } from '../../import/credit/decide.js';
 import type { CreditedPerson, Manifest, Reading, Worktree } from '../../import/credit/manifest.js';
 import type { ImportedFile } from '../../import/import-options.js';
+import { quoted } from '../output.js';
 import type { Account } from '../people/account.js';
+import { systemPath } from '../people/system-folder.js';
 import { creditedUser } from './credited-user.js';
 import { handOver } from './hand-over.js';
 import { Ledger } from './ledger.js';
@@ -66,16 +68,24 @@ export class WorktreeCredit {
     if (standing.kind === 'superseded')
       return { ...result, outcome: 'passed over', reason: `"${standing.by.id}" is later, and counts` };
     const key = this.#key(reading);
-    const ledger = isAdministrator() ? Ledger.open(key) : Ledger.none();
+    const ledger = isAdministrator() ? openLedger(key) : Ledger.none();
+    if (ledger instanceof MendError) return { ...result, outcome: 'failed', reason: ledger.message, uncredited: null };
     const after = ledger.outdates(reading, standing);
     if (after !== undefined)
       return { ...result, outcome: 'passed over', reason: `"${after}" was dealt with before, and is later` };
     const done = await this.#decided(reading, ledger, result);
     if (!isAdministrator() || this.#options.isDry) return done;
     if (done.outcome !== 'failed') ledger.conclude(reading, standing);
-    ledger.save();
-    if (done.uncredited !== null) noteUncredited(this.#worktree.project, key, done.uncredited);
-    return done;
+    try {
+      ledger.save();
+      if (done.uncredited !== null) noteUncredited(this.#worktree.project, key, done.uncredited);
+      return done;
+    } catch (error) {
+      if (!isSystemError(error)) throw error;
+      const where = quoted(systemPath());
+      const reason = `what was done cannot be noted (${error.code}): make ${where} writable, with room, and try again`;
+      return { ...done, outcome: 'failed', reason };
+    }
   }
 
   async #decided(
@@ -139,6 +149,16 @@ export class WorktreeCredit {
   #key({ harness }: Reading): string {
     const of = [this.#manifest.organisation.id, this.#worktree.id, harness.name];
     return hash('sha256', JSON.stringify(of)).slice(0, 32);
+  }
+}
+
+/** Gives back what is wrong with it, which is no fault of other worktrees. */
+function openLedger(key: string): Ledger | MendError {
+  try {
+    return Ledger.open(key);
+  } catch (error) {
+    if (error instanceof MendError) return error;
+    throw error;
   }
 }
 

@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs';
 import { MendError } from '../../errors.js';
 import type { Standing } from '../../import/credit/counting.js';
 import type { Reading } from '../../import/credit/manifest.js';
@@ -73,10 +74,10 @@ export class Ledger {
   }
 
   #read(): void {
-    const text = this.#path === undefined ? undefined : readSystemFile(this.#path);
-    if (text === undefined) return;
+    if (this.#path === undefined || !lstatSync(this.#path, { throwIfNoEntry: false })) return;
     try {
-      const page = JSON.parse(text) as Page;
+      // What cannot be read, or is too large, is no page: who was credited with what must not be forgotten.
+      const page = JSON.parse(readSystemFile(this.#path) ?? '') as Page;
       if (page.version !== 1) throw new SyntaxError('another version');
       this.#last = page.last;
       for (const entry of page.credited) this.#credited.set(`${entry[1]} ${entry[0]}`, entry);

@@ -15,19 +15,25 @@ import { sync } from '../../store/durable.js';
 /** Largest file of this kind that is read, in bytes. */
 const LARGEST = 64 * 1024 ** 2;
 
-/** Replaces a file as a whole. @param mode whatever the umask is */
+/** Replaces a file as a whole, or not at all. @param mode whatever the umask is */
 export function replaceFile(path: string, text: string, mode: number): void {
-  const stage = `${path}.${process.pid}.tmp`;
+  const stage = `${path}.tmp`;
+  // Of one who was killed.
   rmSync(stage, { force: true });
-  const fd = openSync(stage, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
-    writeFileSync(fd, text);
-    fchmodSync(fd, mode);
-  } finally {
-    closeSync(fd);
+    const fd = openSync(stage, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
+    try {
+      writeFileSync(fd, text);
+      fchmodSync(fd, mode);
+    } finally {
+      closeSync(fd);
+    }
+    sync(stage);
+    renameSync(stage, path);
+  } catch (error) {
+    rmSync(stage, { force: true });
+    throw error;
   }
-  sync(stage);
-  renameSync(stage, path);
 }
 
 /** The text of a file of root's; undefined when there is none, or it is somebody else's. */

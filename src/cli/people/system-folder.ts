@@ -77,12 +77,19 @@ function checked(open: () => HeldFolder, path: string, mode: number): HeldFolder
   }
 }
 
-/** @throws {MendError} when there is something else than a folder. */
+/** @throws {MendError} when there is something else than a folder, or one that even root may not look into, as in fuse(4). */
 export function openFolder(open: () => HeldFolder, path: string): HeldFolder {
   try {
     return open();
   } catch (error) {
+    if (isSystemError(error, 'EACCES', 'ENOTCONN'))
+      throw new MendError(`${path} ${coveredFault(error)}: take that off`, { cause: error });
     if (!isSystemError(error, 'ELOOP', 'ENOTDIR')) throw error;
     throw new MendError(`${path} is not a folder but something in its place: move it away`, { cause: error });
   }
+}
+
+/** What is wrong with something of a person that root may not look at; goes on after its name. */
+export function coveredFault({ code }: NodeJS.ErrnoException): string {
+  return `cannot be looked into (${code}), as when something is mounted over it`;
 }

@@ -85,7 +85,8 @@ export class Field {
   /** A time in ISO 8601 with its zone; ms since the epoch. */
   time(): number {
     const text = this.text();
-    const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
+    // Date.parse takes the last days of a month that has fewer for the first of the next.
+    const time = TIME.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
     if (Number.isNaN(time)) throw this.fault('must be a time such as "2026-01-31T09:30:00Z": correct it');
     return time;
   }
@@ -107,6 +108,11 @@ const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/u;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 /** useradd(8), and the dots and capitals that directories of larger places have. A name of digits alone is a number. */
 const USER = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}\$?$/;
+
+function isDay(day: string): boolean {
+  const time = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(day);
+}
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
