@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isRoot } from '../support/users.js';
@@ -58,6 +58,19 @@ describe.runIf(isRoot)('mend credit where the machine or people are in its way (
     ]);
     expect(await ada.json('memory')).toHaveLength(1);
     expect(await ben.done('memory', 'show', 'peas.md')).toBe('peas\n');
+  }, 90_000);
+
+  test('who got the number of somebody else is not credited: the store may be of that one', async () => {
+    const { user, store } = await stage.person('ada');
+    stage.worktree('w1', 'ada', { 'beans.md': 'beans\n' });
+    mkdirSync(join(stage.system, 'people'), { recursive: true });
+    const record = JSON.stringify({ name: 'somebody', enabled: true });
+    writeFileSync(join(stage.system, 'people', String(user.uid)), record);
+    for (const options of [['--dry-run'], []]) {
+      const { code, stdout } = await stage.credit(...options);
+      expect([code, stdout]).toEqual([1, expect.stringContaining(`: user ${user.uid} was "somebody" when memory was`)]);
+    }
+    expect(existsSync(store)).toBe(false);
   }, 90_000);
 
   test("a second name of somebody else's file, that a person put into a home, is left out", async () => {
