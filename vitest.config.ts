@@ -15,7 +15,7 @@ export default defineConfig({
     pool: 'forks',
     // Many tests wait more than they work.
     maxWorkers: 3,
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 120_000,
     teardownTimeout: 30_000,
   },

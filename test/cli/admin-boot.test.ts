@@ -22,9 +22,9 @@ describe.runIf(isRoot)('the start of a machine (only root can act as one)', () =
     machine = await Machine.open(1);
     ann = machine.person(0);
     expect(await machine.mend(['admin', 'enable', ann.name])).toMatchObject({ code: 0 });
-  }, 60_000);
+  }, 150_000);
 
-  afterAll(() => machine?.close(), 60_000);
+  afterAll(() => machine?.close(), 150_000);
 
   const seen = (): Promise<string> =>
     machine.sh(ann, 'cd "$HOME"/.claude/projects/*/memory 2>/dev/null && cat note.md || echo nothing');
@@ -75,7 +75,7 @@ describe.runIf(isRoot)('the start of a machine (only root can act as one)', () =
     expect((await ended)[0]).toBe(0);
     expect(await daemon()).toBe(null);
     expect((await machine.mend(['admin', 'status', '--json'])).stdout).toContain('"mounts": []');
-  }, 90_000);
+  }, 200_000);
 
   test('mend-boot mounts for who is enabled', async () => {
     const script =
@@ -84,7 +84,7 @@ describe.runIf(isRoot)('the start of a machine (only root can act as one)', () =
     expect(said).toMatch(new RegExp(`^${ann.name}: mounted ${ann.home}/`));
     expect(await seen()).toBe('changed\n');
     expect(await machine.mend(['admin', 'disable', '--stop', ann.name])).toMatchObject({ code: 0 });
-  }, 60_000);
+  }, 150_000);
 
   test.runIf(isInstalled('systemd-analyze'))(
     'where systemd runs, the unit is installed and the manager is told',
@@ -128,6 +128,6 @@ describe.runIf(isRoot)('the start of a machine (only root can act as one)', () =
         .then((lines) => lines.split('\n'));
       expect(setting).toBe('Environment="MEND_SYSTEM_DIR=/var/lib/a \\"100 %%\\" $HOME"');
     },
-    60_000,
+    150_000,
   );
 });

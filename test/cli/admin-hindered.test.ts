@@ -18,9 +18,9 @@ describe.runIf(isRoot)('what is wrong with one person keeps nobody else from men
   beforeAll(async () => {
     machine = await Machine.open(2);
     expect(await admin('enable', ...machine.people.map(({ name }) => name))).toMatchObject({ code: 0, stderr: '' });
-  }, 60_000);
+  }, 150_000);
 
-  afterAll(() => machine?.close(), 60_000);
+  afterAll(() => machine?.close(), 150_000);
 
   const admin = (...args: string[]): Promise<RunResult> => machine.mend(['admin', ...args]);
   const store = (user: TestUser): string => `/var/lib/mend/${user.uid}`;

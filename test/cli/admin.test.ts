@@ -19,6 +19,8 @@ interface Shown {
 
 /** A number that no user has. */
 const UNUSED = 4_000_001;
+/** Room for several people's programs, one after the other, on a busy machine. */
+const LONG = 200_000;
 
 const NOTE = `
   cd "$HOME"; git init -q garden; cd garden; "$@" mount >/dev/null
@@ -32,9 +34,9 @@ describe.runIf(isRoot)('mend admin (only root can run it)', () => {
   beforeAll(async () => {
     machine = await Machine.open(4);
     program = machine.command;
-  }, 60_000);
+  }, LONG);
 
-  afterAll(() => machine?.close(), 60_000);
+  afterAll(() => machine?.close(), LONG);
 
   const admin = (...args: string[]): Promise<RunResult> => machine.mend(['admin', ...args]);
   /** In the machine, whose `/var/lib` is its own. */

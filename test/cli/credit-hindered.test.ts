@@ -40,7 +40,7 @@ describe.runIf(isRoot)('mend credit where the machine or people are in its way (
     }
     expect(await ada.done('memory', 'show', 'beans.md')).toBe('beans\n');
     expect(await ben.done('memory', 'show', 'peas.md')).toBe('peas\n');
-  }, 90_000);
+  }, 200_000);
 
   test('a page that cannot be read is told of, and nobody is credited without it; others are', async () => {
     const [ada, ben] = [await stage.person('ada'), await stage.person('ben')];
@@ -58,7 +58,7 @@ describe.runIf(isRoot)('mend credit where the machine or people are in its way (
     ]);
     expect(await ada.json('memory')).toHaveLength(1);
     expect(await ben.done('memory', 'show', 'peas.md')).toBe('peas\n');
-  }, 90_000);
+  }, 200_000);
 
   test('who got the number of somebody else is not credited: the store may be of that one', async () => {
     const { user, store } = await stage.person('ada');
@@ -71,7 +71,7 @@ describe.runIf(isRoot)('mend credit where the machine or people are in its way (
       expect([code, stdout]).toEqual([1, expect.stringContaining(`: user ${user.uid} was "somebody" when memory was`)]);
     }
     expect(existsSync(store)).toBe(false);
-  }, 90_000);
+  }, 200_000);
 
   test("a second name of somebody else's file, that a person put into a home, is left out", async () => {
     await stage.person('ada');
@@ -90,5 +90,5 @@ describe.runIf(isRoot)('mend credit where the machine or people are in its way (
     expect(stdout).toContain('3 added, 2 left out');
     for (const name of ['planted.md', 'shared/planted.md'])
       expect(stdout).toContain(`left out ${name}: it has a second name, and may be somebody else's\n`);
-  }, 90_000);
+  }, 200_000);
 });

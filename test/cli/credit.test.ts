@@ -84,7 +84,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     worktree?.sessions.list.push({ id: 'a', owner: 'ben' });
     expect((await stage.entries(0))[2]).toMatchObject({ outcome: 'credited', person: 'ben', outcomes: { added: 3 } });
     expect(await stage.says(ben, 'memory')).not.toContain('not credited');
-  }, 90_000);
+  }, 200_000);
 
   test('a final reading credits what a provisional one did not, merged with what the person made of it', async () => {
     const ada = await stage.person('ada');
@@ -118,7 +118,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     // A manifest of before has nothing more to say.
     stage.manifest.worktrees[0]?.readings.pop();
     expect((await stage.entries(0))[0]).toMatchObject({ outcome: 'passed over' });
-  }, 90_000);
+  }, 200_000);
 
   test('what one person was credited with stays there when the evidence changes, and is not credited again', async () => {
     const [ada, ben] = [await stage.person('ada'), await stage.person('ben')];
@@ -139,7 +139,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     expect(await ada.done('memory', 'show', 'a.md')).toBe('of Ada\n');
     expect(await ben.json('memory')).toMatchObject([{ file: 'b.md' }]);
     expect((await stage.credit()).stdout).toContain('; 1 file of it was credited before, and stays where that was');
-  }, 90_000);
+  }, 200_000);
 
   test('a person credits what is theirs, and nothing else', async () => {
     const [ada, ben] = [await stage.person('ada'), await stage.person('ben')];
@@ -154,7 +154,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     expect(result.stdout).toMatch(/^skipped .*: it is of "ben": an administrator can credit it$/m);
     expect(await ada.done('memory', 'show', 'beans.md')).toBe('beans\n');
     expect([existsSync(ben.store), existsSync(stage.system)]).toEqual([false, false]);
-  }, 90_000);
+  }, 200_000);
 
   test('what cannot be credited is named, and keeps nothing else from being credited', async () => {
     const ada = await stage.person('ada');
@@ -196,7 +196,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     expect(stdout + stderr).not.toContain(SECRET.slice(40, 80));
     expect((await ada.json<{ file: string }[]>('memory')).map(({ file }) => file)).toContain('good.md');
     expectRefusal(await stage.root.run([process.execPath, programPath(), 'credit', '/nosuch']), 1, /ENOENT/);
-  }, 90_000);
+  }, 200_000);
 
   test('the example of the documentation does what it says', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/credit.md'), 'utf8');
@@ -214,7 +214,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
       stderr: '',
       stdout: block('text output'),
     });
-  }, 90_000);
+  }, 200_000);
 
   test('a process that is killed half-way is told of, and the next run does the rest', async () => {
     const ada = await stage.person('ada');
@@ -246,7 +246,7 @@ describe.runIf(isRoot)('mend credit (only root can make users)', () => {
     const { added = 0, same = 0, kept = 0 } = entry?.outcomes ?? {};
     expect(added + same + kept).toBe(400);
     expect(await ada.json('memory')).toHaveLength(400);
-  }, 90_000);
+  }, 200_000);
 });
 
 function receiver(person: Person): number | undefined {

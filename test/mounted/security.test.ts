@@ -27,7 +27,7 @@ describe.runIf(isRoot)('several users (only root can make them)', () => {
   /** A line of the second table. */
   const refused = (attempt: string, work: (result: string) => Promise<void>): void => {
     tried.add(attempt);
-    test(attempt, () => work(refusals.get(attempt)?.[0] ?? 'not on the page'), 60_000);
+    test(attempt, () => work(refusals.get(attempt)?.[0] ?? 'not on the page'), 150_000);
   };
 
   beforeAll(async () => {
@@ -50,9 +50,9 @@ describe.runIf(isRoot)('several users (only root can make them)', () => {
     ).split('\n');
     const { uid, gid } = ann;
     at = { uid, gid, mount, pid, store, socket, backup, people: '/var/lib/mend/people' };
-  }, 90_000);
+  }, 200_000);
 
-  afterAll(() => machine?.close(), 60_000);
+  afterAll(() => machine?.close(), 150_000);
 
   refused("use another's store with MEND_STORE_DIR", async (result) => {
     expect(result).toBe('refused: it belongs to the other user');
@@ -273,7 +273,7 @@ describe.runIf(isRoot)('several users (only root can make them)', () => {
       root = await attemptAll(machine.root, at);
       expect(await mend(ann, ['mount'])).toMatchObject({ code: 0 });
       expect(await machine.sh(ann, 'cat "$1"/note.md', at.mount)).toBe('private\n');
-    }, 60_000);
+    }, 150_000);
 
     test.each([...ways])('%s', (attempt, results) => {
       expect([others[attempt], root[attempt]]).toEqual(results);
