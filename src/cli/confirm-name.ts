@@ -28,7 +28,9 @@ export async function confirmName({ name, noun, what, deed, doing, given }: Dest
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const typed = await Promise.race([
-      terminal.question(`This destroys ${what} for good. Type the ${noun}'s name to go on: `),
+      terminal.question(
+        `This destroys ${what} for good, also backups in the store's folder that have it. Type the ${noun}'s name to go on: `,
+      ),
       new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined))),
     ]);
     if (!isName(typed)) throw new MendError(`that is not the name of the ${noun}: nothing was ${deed}`);

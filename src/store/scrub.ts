@@ -51,15 +51,18 @@ export interface PurgedFile {
 }
 
 /**
- * Deletes copies of the store in its folder that have a file or one of some contents in them: from before an upgrade,
+ * Deletes copies of the store in its folder that have a file in them, or one of some contents that the store has no more: from before an upgrade,
  * of `mend store backup` and of `mend store restore`, and what a daemon rescued. A backup that cannot be read is deleted too, but
  * for stores that were replaced or rescued: those are named.
  */
 export function dropBackups(store: Store, { tree, path, sha256, threads }: PurgedFile): DroppedBackups {
+  // What another file keeps here may stay there, too.
+  const kept = store.db.prepare<[Buffer]>('SELECT 1 FROM content WHERE sha256 = ?');
+  const gone = sha256.filter((digest) => !kept.get(digest));
   return dropBackupsThat(store, (backup) => {
     if (threads.some((thread) => hasSummary(backup, tree, thread))) return true;
     const content = backup.prepare<[Buffer]>('SELECT 1 FROM content WHERE sha256 = ?');
-    if (sha256.some((digest) => content.get(digest))) return true;
+    if (gone.some((digest) => content.get(digest))) return true;
     return ['version', 'served', 'import_base', 'draft'].some(
       (table) => backup.prepare(`SELECT 1 FROM ${table} WHERE tree = ? AND path = ?`).get(tree, path) !== undefined,
     );

@@ -122,7 +122,7 @@ describe('what is in the memory', () => {
     expectAmong(findings, /^warning memory: project "garden": keys\.md \(line 1, [^)]*\) may hold a secret/);
     expectAmong(
       findings,
-      /^warning interrupted: cut\.md of project "garden" has 1 interrupted save: see "mend memory log cut\.md", restore what you need, and "mend memory purge cut\.md" the version$/,
+      /^warning interrupted: cut\.md of project "garden" has 1 interrupted save: see "mend memory log cut\.md", restore what you need, and then drop it: "mend memory purge cut\.md --version \d+"$/,
     );
     expect(JSON.stringify(findings)).not.toContain(token);
   });

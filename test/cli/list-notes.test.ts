@@ -229,7 +229,9 @@ describe('the table', () => {
   test('of an empty memory is a sentence', async () => {
     await lay('printf a > a.md');
     await person.done('memory', 'rm', 'a.md');
-    expect(await person.done('memory')).toBe('project "garden" has no memory yet\n');
+    expect(await person.done('memory')).toBe(
+      'project "garden" has no file: "mend memory log" shows what there was, and "mend memory restore" brings it back\n',
+    );
     expect(await person.json('memory')).toEqual([]);
     expectRefusal(await person.mend(['memory', 'nosuch']), 2, /unknown command/);
   });

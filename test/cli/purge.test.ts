@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { programPath } from '../support/program.js';
@@ -179,6 +179,18 @@ test('a backup from before an upgrade goes when it held the file, and stays when
   expect(stdout).toContain('deleted store.db.schema-1.backup, a backup from before an upgrade that held it\n');
   expect(inStore()).toEqual([]);
   expect(existsSync(join(person.store, 'store.db.schema-0.backup'))).toBe(true);
+});
+
+test('a backup stays that has the same bytes by another file, which keeps them', async () => {
+  await save(`printf ${SECRET} > "$M/other.md"`);
+  await person.done('store', 'backup');
+  const backups = (): string[] => readdirSync(person.store).filter((name) => name.endsWith('Z.backup'));
+  expect(backups()).toHaveLength(1);
+  await save(`printf ${SECRET} > "$M/note.md"`);
+  expect((await purge('note.md')).stderr).toContain('other.md holds the same bytes and keeps them');
+  expect(backups()).toHaveLength(1);
+  await purge('other.md');
+  expect(backups()).toEqual([]);
 });
 
 test('while another program reads the store its log cannot be emptied; purging again completes it', async () => {

@@ -21,6 +21,24 @@ async function furnish(stage: Stage, folder: string): Promise<void> {
 }
 
 test(
+  'a session that runs where its memory is not mounted is not shared: it would see the plain folder',
+  staged(60, async (stage) => {
+    const agent = await stage.runAgent('--session', 'roses');
+    await stage.sh('echo seen >"$1/note.md"', stage.folder());
+    await stage.mend(['unmount']);
+    expect(await names(agent, stage.folder())).toEqual(['note.md']);
+    const { stderr } = await stage.mend(['session', 'share', 'roses'], { status: 1 });
+    expect(stderr).toMatch(/is not mounted, .* run "mend mount --project \S+" first, or end them\n$/);
+    expect(JSON.parse((await stage.mend(['session', 'list', '--json'])).stdout)).toMatchObject([{ shared: null }]);
+    await stage.mend(['mount']);
+    await stage.mend(['session', 'share', 'roses']);
+    expect(await names(agent, stage.folder())).toEqual([]);
+    await agent.exit();
+  }),
+  90_000,
+);
+
+test(
   'nothing is left of what a session had hold of when it was shared, and nothing of it is saved',
   staged(60, async (stage) => {
     const [agent, other] = [await stage.runAgent('--session', 'roses'), await stage.agent()];

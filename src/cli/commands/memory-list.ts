@@ -13,6 +13,7 @@ import { displayName, hasStore, knownProject, projectHere, repositoryOf, withSto
 import { uncreditedFiles, uncreditedFilesOf, uncreditedLine } from '../credit/uncredited.js';
 import { refuseWords } from '../default-command.js';
 import { ExitStatus } from '../exit-status.js';
+import { memoryCommand } from '../memory-command.js';
 import { type Advice, notesOf, notesText, type Secrets } from '../memory-notes.js';
 import { complain, counted, isoTime, localTime, printJson, printLine, printTable, quoted, sized } from '../output.js';
 import type { MemoryOptions, RunMemory } from './memory-options.js';
@@ -46,7 +47,12 @@ async function list(options: MemoryOptions): Promise<ExitStatus> {
       return ExitStatus.done;
     }
     if (rows.length === 0) {
-      printLine(`project "${project.name}" has no memory yet`);
+      const before = store.trees.ofProject(project.id).some((tree) => store.versions.counts(tree.id).size > 0);
+      printLine(
+        before
+          ? `project "${project.name}" has no file: ${memoryCommand(project.given, 'log')} shows what there was, and "mend memory restore" brings it back`
+          : `project "${project.name}" has no memory yet`,
+      );
       if (uncredited > 0) printLine(uncreditedLine(uncredited));
       return ExitStatus.done;
     }

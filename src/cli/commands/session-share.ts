@@ -1,14 +1,18 @@
 import type { Command } from 'commander';
 import { announceSurely } from '../../daemon/control-client.js';
+import { type DaemonStatus, statusRequest } from '../../daemon/control-protocol.js';
+import { askDaemon } from '../../daemon/launch.js';
 import { processSpace } from '../../daemon/process-space.js';
 import { runtimeFiles } from '../../daemon/runtime-files.js';
 import { livingProcesses } from '../../daemon/session-register.js';
 import { pinProcesses } from '../../daemon/shared-processes.js';
 import { MendError } from '../../errors.js';
+import type { NamedSession } from '../../store/named-sessions.js';
 import { makeScratch } from '../../store/scratch-folder.js';
 import type { Store } from '../../store/store.js';
 import { ownStoreFolder, withStore } from '../context.js';
 import { ExitStatus } from '../exit-status.js';
+import { projectCommand } from '../memory-command.js';
 import { servingProcesses, sessionByName } from '../named-session.js';
 import { printLine } from '../output.js';
 import type { Run } from '../program.js';
@@ -26,11 +30,13 @@ export function addSessionShare(command: Command, run: Run): void {
 
 async function share(name: string): Promise<ExitStatus> {
   const serving = await servingProcesses();
+  const status = await askDaemon(ownStoreFolder(), (rpc) => rpc.sendRequest(statusRequest));
   const { isNews, within } = await withStore(false, (store) => {
     const shared = store.write(() => {
       const session = sessionByName(store, name);
       if (session.ended !== null) throw new MendError(`session "${name}" has ended: what it knew is not gone on with`);
       const { named } = store.sessions;
+      if (session.shared === null) refuseUnmounted(store, session, status?.mounts ?? []);
       named.share(session.id, store.now);
       makeScratch(store.folder, session.id);
       return { isNews: session.shared === null, within: shareWithin(store, session.id) };
@@ -49,6 +55,20 @@ async function share(name: string): Promise<ExitStatus> {
   );
   for (const other of within) printLine(`shared session "${other}", which was started within it`);
   return ExitStatus.done;
+}
+
+/** @throws {MendError} when programs of the session run, and see the plain folder in the place of a mount. */
+function refuseUnmounted(
+  store: Store,
+  { id, name, project, harness }: NamedSession,
+  mounts: DaemonStatus['mounts'],
+): void {
+  if (!livingProcesses(store, processSpace()).some((one) => one.id === id)) return;
+  const owner = store.projects.byId(project)?.name;
+  if (mounts.some((mount) => mount.project === owner && mount.harness === harness)) return;
+  throw new MendError(
+    `the memory of session "${name}" is not mounted, so its programs would go on seeing the plain folder: run ${projectCommand('mount', owner)} first, or end them`,
+  );
 }
 
 /** Shares what was started within a session and still runs, too; gives back the names. */

@@ -128,7 +128,7 @@ function bytesOf(folder: string): number {
 
 function print({ pid, kernel, mounts, sessions, ...answer }: DaemonStatus, store: StoreFile): void {
   printLine(`mend ${answer.version}${pid === null ? ', not running' : `, process ${pid}`}`);
-  printLine(`store ${quoted(store.path)}, ${Math.ceil(store.bytes / 1024)} KB`);
+  printLine(`store ${quoted(store.path)}, ${Math.ceil(store.bytes / 1024)} KB with its log`);
   if (kernel.protocol !== null)
     printLine(
       `kernel FUSE ${kernel.protocol}${kernel.resend ? ', can send requests again' : ', cannot send requests again: mounts are made anew when the server dies'}`,

@@ -28,7 +28,10 @@ export function addUnmount(program: Command, run: (work: () => Promise<ExitStatu
     .command('unmount')
     .description('write the memory back to the plain folder and take the mount off')
     .summary('write the memory back and take the mount off')
-    .argument('[folder]', 'a mounted folder, or a folder of the repository (default: this one)')
+    .argument(
+      '[folder]',
+      'a mounted folder, or a folder of the repository, whose mounts in all checkouts here are meant (default: this one)',
+    )
     .option('--project <name>', 'the project, from any folder')
     .option('--harness <name>', 'only this harness')
     .option('--all', 'every mount')

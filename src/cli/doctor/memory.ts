@@ -72,10 +72,11 @@ export function checkInterrupted(examined: Examined, store: Store): readonly Res
       [...store.versions.counts(tree.id)].flatMap(([path, { interrupted }]) => {
         if (interrupted === 0) return [];
         const file = displayName(tree.harness, path);
+        const first = store.versions.of(tree.id, path).find(({ kind }) => kind === 'interrupted')?.number ?? 0;
         return [
           warning(
             `${quoted(file)} of project "${name}" has ${counted(interrupted, 'interrupted save')}`,
-            `see ${memoryCommand(given, 'log', file)}, restore what you need, and ${memoryCommand(given, 'purge', file)} the version`,
+            `see ${memoryCommand(given, 'log', file)}, restore what you need, and then drop it: ${memoryCommand(given, 'purge', file, ['--version', String(first)])}`,
           ),
         ];
       }),
