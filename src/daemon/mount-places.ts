@@ -20,14 +20,17 @@ export function deviceAt(path: string): string | undefined {
  * Where a mount is now: a folder above it may have been renamed, and a mount goes with its folder. Undefined when it is nowhere
  * in sight.
  */
-export function placeNow({ path, device }: PlacedMount): string | undefined {
-  const places = mendPlaces().filter((one) => (device === undefined ? one.path === path : one.device === device));
+export function placeNow({ path, device }: PlacedMount, all = mendPlaces()): string | undefined {
+  const places = all.filter((one) => (device === undefined ? one.path === path : one.device === device));
   return (places.find((one) => one.path === path) ?? places[0])?.path;
 }
 
-/** Where a mount is that is not where it came up; null for all others. */
-export function movedTo(mount: PlacedMount): string | null {
-  const now = placeNow(mount);
+/**
+ * Where a mount is that is not where it came up; null for all others.
+ * @param all what is mounted, where more than one is asked for
+ */
+export function movedTo(mount: PlacedMount, all = mendPlaces()): string | null {
+  const now = placeNow(mount, all);
   return now === undefined || now === mount.path ? null : now;
 }
 

@@ -3,6 +3,7 @@ import type { DaemonStatus } from './control-protocol.js';
 import type { Keeper } from './keeper.js';
 import type { MountUsage } from './messages.js';
 import { movedTo } from './mount-places.js';
+import { mendPlaces } from './mount-point.js';
 import type { Mounter } from './mounter.js';
 import { version } from './version.js';
 
@@ -11,6 +12,7 @@ export function statusOf(store: Store, mounter: Mounter, keeper: Keeper, usage: 
   const rows = new Map(usage.map((row) => [row.mount, row]));
   const projects = new Map(store.projects.list(store.machine).map((project) => [project.id, project.name]));
   const { mounts, homes } = mounter;
+  const places = mendPlaces();
   const features = mounts[0]?.features;
   return {
     version,
@@ -29,7 +31,7 @@ export function statusOf(store: Store, mounter: Mounter, keeper: Keeper, usage: 
         bytes: row?.bytes ?? 0,
         limit_files: row?.limitFiles ?? 0,
         limit_bytes: row?.limitBytes ?? 0,
-        moved: movedTo({ path, device }),
+        moved: movedTo({ path, device }, places),
         refused: row?.refused ?? homes.refused({ path, tree }),
       };
     }),
