@@ -28,20 +28,24 @@ async function dial(stage: Stage): Promise<Socket & { isOver?: boolean }> {
   const [name = ''] = readdirSync(runFolder(stage)).filter((each) => each.endsWith('.sock'));
   const short = shortPath(runFolder(stage), name);
   try {
-    const socket: Socket & { isOver?: boolean } = connect(short.path);
-    socket
-      .on('error', () => undefined)
-      .on('close', () => {
+    for (;;) {
+      const socket: Socket & { isOver?: boolean } = connect(short.path);
+      socket.on('close', () => {
         socket.isOver = true;
       });
-    await new Promise((resolve) => socket.once('connect', resolve));
-    return socket;
+      const refused = await new Promise<NodeJS.ErrnoException | undefined>((resolve) =>
+        socket.once('connect', () => resolve(undefined)).on('error', resolve),
+      );
+      if (refused === undefined) return socket;
+      // As many wait to be taken as can.
+      if (refused.code !== 'EAGAIN') throw refused;
+      await delay(20);
+    }
   } finally {
     short.close();
   }
 }
 
-/** The daemon still answers, is the same, and serves its mount. */
 async function expectUnmoved(stage: Stage, folder: string, pid: number): Promise<void> {
   expect((await stage.status()).pid).toBe(pid);
   expect(await stage.sh('cat "$1/note.md"; echo more >>"$1/note.md"; wc -l <"$1/note.md"', folder)).toMatch(/^note\n/);
