@@ -121,6 +121,7 @@ export class ViewOperations {
     const view = this.#view;
     const node = view.file(id);
     if (typeof node === 'number') return node;
+    view.opened(node);
     const isRepeated = repeated(view, caller) !== undefined;
     return reopened(view, caller) ?? settled(view, caller, () => open(view, caller, node, flags, isRepeated));
   }

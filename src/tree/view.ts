@@ -271,6 +271,11 @@ export class View {
     this.tree.forget(node);
   }
 
+  /** Who opens a node has looked it up, whatever was given back of what an earlier process counted. */
+  opened(node: TreeNode): void {
+    if (this.settling.inherited && !this.#lookups.has(node)) this.inherit([node]);
+  }
+
   #hasOpen(node: TreeNode): boolean {
     for (const handle of this.handles.values()) if (handle.node === node) return true;
     return false;

@@ -146,6 +146,21 @@ describe('rows of removed files', () => {
     expect(orphans()).toBe(0);
   });
 
+  it('stay, too, when that lookup is given back before the file is opened', async () => {
+    const { node } = await make('a.md');
+    const file = tree.nodes.get(node) as FileNode;
+    two.settling.inherited = true;
+    two.inherit([file]);
+    second.forget(node, 1);
+    const fh = fhOf(second.open(caller, node, 0));
+    first.unlink(caller, 1, 'a.md');
+    first.forget(node, 1);
+    expect(second.read(caller, node, fh, 0, 10)).toMatchObject({ length: 0 });
+    second.release(caller, node, fh);
+    second.forget(node, 1);
+    expect(orphans()).toBe(0);
+  });
+
   it.each(['a.md', 'a.md~'])('go with the last mount whose kernel knows the file: %s', async (name) => {
     const { node } = await make(name);
     if (name === 'a.md') second.lookup(caller, 1, name);
