@@ -24,10 +24,11 @@ export function untold({ mount, tree }: View, journal: Journal, { feed, requests
   const told = journal.get(keyOf(mount));
   const vacated = typeof told === 'number' ? feed.vacatedSince(told) : undefined;
   const own = requests.movedEarlier(mount);
-  const times = (node: number): number => vacated?.filter((one) => one.node === node).length ?? 0;
+  const times = new Map<number, number>();
+  for (const { node } of vacated ?? []) times.set(node, (times.get(node) ?? 0) + 1);
   return vacated?.flatMap(({ node, parent, name }) => {
     const directory = tree.nodes.get(parent);
-    if (directory?.kind !== 'directory' || (own.has(node) && times(node) === 1)) return [];
+    if (directory?.kind !== 'directory' || (own.has(node) && times.get(node) === 1)) return [];
     return [{ parent: directory, name }];
   });
 }

@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isSystemError } from '../../errors.js';
 import { ROOTS } from '../../harness/codex/memory-version.js';
@@ -22,7 +22,7 @@ import { mountPoints } from './mount-points.js';
 import { purgeSummary, removeSummary } from './remove-summary.js';
 import { restoreSummary } from './restore-summary.js';
 import { userSummaries } from './user-summaries.js';
-import { keepFoldersOut, withhold } from './withhold.js';
+import { keepFoldersOut, namesIn, withhold } from './withhold.js';
 
 /** What Codex's memory needs beside its folder: the database of summaries, and conversations. */
 export const codexCarrier: Carrier = {
@@ -236,13 +236,4 @@ async function takeAside(store: Store, { tree, home }: CarriedPlace, limits: Car
     if (left.length === 0) rmSync(folder, { recursive: true, force: true });
   }
   return skipped;
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch (error) {
-    if (isSystemError(error, 'ENOENT')) return [];
-    throw error;
-  }
 }

@@ -94,7 +94,8 @@ function isChangedSince(path: string, from: number): boolean {
   return stat.isDirectory() && namesIn(path).some((name) => isChangedSince(join(path, name), from));
 }
 
-function namesIn(folder: string): string[] {
+/** Names in a folder; none where there is no folder. */
+export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {
